@@ -1,0 +1,63 @@
+"""Tallymark finds and counts things in photographs, recordings, lidar and satellite images, and keeps score exactly.
+
+The public names are imported when they are first used, so that `import tallymark` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Annotations": "tallymark.data.annotations",
+    "BadInput": "tallymark.problems",
+    "Challenge": "tallymark.challenge",
+    "Problem": "tallymark.problems",
+    "Score": "tallymark.scoring.score",
+    "challenge": "tallymark.challenge",
+    "challenge_names": "tallymark.challenge",
+    "check": "tallymark.verbs",
+    "compare": "tallymark.verbs",
+    "read_submission": "tallymark.verbs",
+    "read_truth": "tallymark.verbs",
+    "repair": "tallymark.verbs",
+    "score": "tallymark.verbs",
+    "write": "tallymark.verbs",
+}
+__all__ = [
+    "Annotations",
+    "BadInput",
+    "Challenge",
+    "Problem",
+    "Score",
+    "challenge",
+    "challenge_names",
+    "check",
+    "compare",
+    "read_submission",
+    "read_truth",
+    "repair",
+    "score",
+    "write",
+]
+
+if TYPE_CHECKING:
+    from tallymark.challenge import Challenge, challenge, challenge_names
+    from tallymark.data.annotations import Annotations
+    from tallymark.problems import BadInput, Problem
+    from tallymark.scoring.score import Score
+    from tallymark.verbs import check, compare, read_submission, read_truth, repair, score, write
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tallymark' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,3 @@
+from tallymark.cli import main
+
+main()

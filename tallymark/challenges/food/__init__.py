@@ -1,0 +1,18 @@
+"""iFood-211: three of 211 fine-grained labels for each dish photograph. See card.md."""
+
+from pathlib import Path
+
+from tallymark.challenge import Challenge
+from tallymark.challenges.food import dialect
+from tallymark.challenges.food.rule import Reading, score
+
+CHALLENGE = Challenge(
+    name="food",
+    title="iFood-211",
+    file="image_name,pred1,pred2,pred3",
+    rule="top-3 error, lower is better",
+    reading=Reading,
+    score=score,
+    dialect=dialect,
+    folder=Path(__file__).parent,
+)

@@ -1,0 +1,159 @@
+"""Files of the food challenge: the three surest class ids of each photograph, in two published forms.
+
+`seed`: `image_name,pred1,pred2,pred3`. `kaggle`: `image_name,label1 label2 label3`, one cell with blanks between.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tallymark.challenges.food.rule import Reading
+from tallymark.data.annotations import Annotations
+from tallymark.data.folders import PICTURES, media_files, test_part
+from tallymark.data.geometry import Labels
+from tallymark.data.items import Items
+from tallymark.data.tables import Table, number_text, read_table, write_table
+from tallymark.data.tokens import NOT_AN_INTEGER, read_numbers
+from tallymark.problems import Problems, clip
+from tallymark.submit.dialect import Note, Row
+from tallymark.submit.rows import bad_header, one_row_each, read_ids
+
+FORMS = ("seed", "kaggle")
+ID_NAMES = ("image_name", "img_name")
+
+
+def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Labels] | None:
+    """`image_name,label` (or `img_name`): one class id for each photograph."""
+    table = read_table(path, problems)
+    if table is None:
+        return None
+    id_column = _id_column(table.header)
+    if id_column is None or "label" not in table.header:
+        bad_header(table, "image_name,label", "name the columns image_name,label", problems)
+        return None
+    table, ids = read_ids(table, id_column, problems)
+    table, items = one_row_each(table, ids, id_column, problems)
+    return _labels(table, items, ["label"], 1, reading, problems)
+
+
+def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Labels] | None:
+    table = read_table(path, problems)
+    if table is None:
+        return None
+    header = columns(table.header)
+    if header is None or len(header) not in (2, reading.k + 1) or len(header) != len(table.header):
+        names = ",".join(f"pred{rank + 1}" for rank in range(reading.k))
+        expected = f"image_name,{names}, or image_name and one column of {reading.k} labels"
+        bad_header(table, expected, "name the columns of either form", problems)
+        return None
+    table, ids = read_ids(table, header[0], problems)
+    table, items = one_row_each(table, ids, header[0], problems)
+    return _labels(table, items, header[1:], reading.k, reading, problems)
+
+
+def _id_column(header: list[str]) -> str | None:
+    return next((name for name in ID_NAMES if name in header), None)
+
+
+def _labels(
+    table: Table, items: Items, names: list[str], count: int, reading: Reading, problems: Problems
+) -> Annotations[Labels]:
+    """The `count` class ids in these columns of each row; rows without are reported and have none."""
+    rows = len(items)
+    cells = pl.select(pl.concat_str([table.text(name) for name in names], separator=" ")).to_series()
+    cells = cells.str.strip_chars() if len(names) > 1 else cells
+    tokens = read_numbers(cells, pl.Int64)
+    good = np.ones(rows, bool)
+
+    def refuse(kind: str, bad: np.ndarray, expected: str, remedy: str) -> None:
+        bad = bad & good  # one problem a row: the others would follow from it
+        good[bad] = False
+        rows_of_it = np.flatnonzero(bad)
+        table.report(
+            problems, kind, rows_of_it, names[0], expected, remedy, ids=items.ids, found=lambda row: clip(cells[row])
+        )
+
+    refuse("label_count", tokens.counts != count, f"{count} labels", "write each label once, the surest first")
+    bad = np.bincount(tokens.row[tokens.values == NOT_AN_INTEGER], minlength=rows) > 0
+    refuse("not_an_integer", bad, "class ids as whole numbers", "write 3, not 3.0 or a name")
+    values = tokens.values[np.repeat(good, tokens.counts)].reshape(-1, count)
+    at = np.flatnonzero(good)
+    top = reading.num_classes
+    outside = (values < 0).any(axis=1) if top is None else ((values < 0) | (values >= top)).any(axis=1)
+    bad = np.zeros(rows, bool)
+    bad[at[outside]] = True
+    refuse("label_range", bad, f"class ids from 0 {'on' if top is None else f'to {top - 1}'}", "count classes from 0")
+    if reading.duplicates == "error" and count > 1:
+        ranked = np.sort(values, axis=1)
+        bad = np.zeros(rows, bool)
+        bad[at[(ranked[:, 1:] == ranked[:, :-1]).any(axis=1)]] = True
+        refuse("duplicate_label", bad, "different labels", "name each label once")
+    values = tokens.values[np.repeat(good, tokens.counts)]
+    return Annotations.gather(items, np.repeat(np.flatnonzero(good), count), Labels(values))
+
+
+def write(annotations: Annotations[Labels], path: str | Path, form: str) -> None:
+    """Every item must have the same number of labels, the surest first."""
+    per_item = set(annotations.counts.tolist())
+    if len(per_item) > 1:
+        raise ValueError(f"items have {sorted(per_item)} labels; write the same number for each")
+    k = per_item.pop() if per_item else 3
+    texts = [number_text(column) for column in annotations.shapes.label.reshape(-1, k).T]
+    table: dict[str, pl.Series] = {"image_name": annotations.items.ids}
+    if form == "seed":
+        table |= {f"pred{rank + 1}": text for rank, text in enumerate(texts)}
+    else:
+        name = " ".join(f"label{rank + 1}" for rank in range(k))
+        table[name] = pl.select(pl.concat_str(texts, separator=" ")).to_series()
+    write_table(path, table)
+
+
+def columns(header: list[str]) -> list[str] | None:
+    id_column = _id_column(header)
+    if id_column is None:
+        return None
+    ranked = sorted((name for name in header if re.fullmatch(r"pred[0-9]+", name)), key=lambda name: int(name[4:]))
+    others = [name for name in header if name != id_column]
+    return [id_column, *ranked] if ranked else [id_column, *others] if len(others) == 1 else None
+
+
+def filler(header: list[str], reading: Reading) -> dict[str, str]:
+    return _spread([str(label) for label in range(reading.k)], header[1:])
+
+
+def _spread(labels: list[str], names: list[str]) -> dict[str, str]:
+    return dict(zip(names, labels, strict=True)) if len(names) > 1 else {names[0]: " ".join(labels)}
+
+
+def mend(rows: list[Row], reading: Reading, note: Note) -> list[dict[str, str]]:
+    """The first row's readable labels, filled up with the lowest class ids that are not among them."""
+    for row in rows[1:]:
+        note(row, "dropped a second row of the item", ",".join(row.cells.values()), "")
+    row = rows[0]
+    header = columns(list(row.cells)) or []
+    written = " ".join(row.cells[name] for name in header[1:])
+    labels = [label for label in map(_label, written.split()) if label is not None]
+    if reading.num_classes is not None:
+        labels = [label for label in labels if label < reading.num_classes]
+    if reading.duplicates == "error":
+        labels = list(dict.fromkeys(labels))
+    kept = labels[: reading.k]
+    kept += [label for label in range(2 * reading.k) if label not in kept][: reading.k - len(kept)]
+    mended = [str(label) for label in kept]
+    if mended != written.split():
+        note(row, f"made {reading.k} labels", written, " ".join(mended))
+    return [_spread(mended, header[1:])]
+
+
+def _label(text: str) -> int | None:
+    """A class id; 3.0, as a data frame with holes writes it, is 3."""
+    whole = re.fullmatch(r"([0-9]{1,9})(\.0*)?", text)
+    return int(whole[1]) if whole else None
+
+
+def folder_ids(folder: Path, problems: Problems) -> list[str]:
+    return [path.name for path in media_files(test_part(folder), PICTURES, problems)]

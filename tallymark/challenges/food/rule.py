@@ -1,0 +1,57 @@
+"""The food rule: top-3 error, the share of photographs whose label is not among the three. Lower is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from tallymark import reading as readings
+from tallymark.data.annotations import Annotations
+from tallymark.data.geometry import Labels
+from tallymark.scoring.score import Score, item_table, weighted_mean
+
+
+@dataclass(frozen=True)
+class Reading(readings.Reading):
+    """Points that the text leaves open.
+
+    k: how many labels a row has. num_classes: if given (211 in 2018), labels from there on are refused.
+    duplicates: the same label twice in a row is a wasted guess, or refused.
+    """
+
+    k: int = 3
+    num_classes: int | None = None
+    duplicates: Literal["allow", "error"] = "allow"
+
+
+def score(truth: Annotations[Labels], predicted: Annotations[Labels], reading: Reading) -> Score:
+    """Score predictions that list the same items as the truth."""
+    label = np.full(len(truth.items), -1)
+    label[truth.item] = truth.shapes.label
+    hits = predicted.shapes.label == label[predicted.item]
+    wrong = np.bincount(predicted.item[hits], minlength=len(truth.items)) == 0
+    first = predicted.offsets[:-1][predicted.counts > 0]
+    top1 = np.zeros(len(truth.items), bool)
+    top1[predicted.item[first]] = hits[first]
+    value = wrong.astype(float)
+    everything = np.ones(len(value))
+    error = weighted_mean(value, everything)
+    return Score(
+        "food",
+        error,
+        "lower",
+        reading,
+        item_table(truth, predicted, value, top1=top1),
+        total=lambda weight: weighted_mean(value, weight),
+        counts=pl.DataFrame({"right": [int((~wrong).sum())], "wrong": [int(wrong.sum())]}),
+        details={"top1_error": weighted_mean(1.0 - top1, everything)},
+        find_pairs=lambda: pl.DataFrame(
+            {
+                "item": truth.items.ids[predicted.item[hits]],
+                "rank": (np.arange(len(predicted)) - predicted.offsets[predicted.item])[hits] + 1,
+            }
+        ),
+    )

@@ -1,0 +1,18 @@
+"""Lyft 3D object detection: 3D volumes of nine classes in lidar sweeps. See card.md."""
+
+from pathlib import Path
+
+from tallymark.challenge import Challenge
+from tallymark.challenges.lyft import dialect
+from tallymark.challenges.lyft.rule import Reading, score
+
+CHALLENGE = Challenge(
+    name="lyft",
+    title="Lyft 3D object detection",
+    file="Id,PredictionString",
+    rule="mean over samples of TP/(TP+FP+FN), 3D IoU 0.50:0.95",
+    reading=Reading,
+    score=score,
+    dialect=dialect,
+    folder=Path(__file__).parent,
+)

@@ -1,0 +1,18 @@
+"""Airbus ship detection: a mask for each ship on satellite chips. See card.md."""
+
+from pathlib import Path
+
+from tallymark.challenge import Challenge
+from tallymark.challenges.ships import dialect
+from tallymark.challenges.ships.rule import Reading, score
+
+CHALLENGE = Challenge(
+    name="ships",
+    title="Airbus ship detection",
+    file="ImageId,EncodedPixels",
+    rule="mean over chips of F2, mask IoU 0.50:0.95",
+    reading=Reading,
+    score=score,
+    dialect=dialect,
+    folder=Path(__file__).parent,
+)

@@ -1,0 +1,51 @@
+"""The ships rule: mean over chips of the mean over IoU 0.50:0.95 of F2 = 5 TP / (5 TP + 4 FN + FP)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tallymark import reading as readings
+from tallymark.data.annotations import Annotations
+from tallymark.data.geometry import Masks
+from tallymark.scoring.match import Match
+from tallymark.scoring.score import Score, swept_score
+from tallymark.scoring.sweep import Comparison, sweep
+
+TWENTIETHS = tuple(range(10, 20))
+"""The text: "(0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)"."""
+
+
+@dataclass(frozen=True)
+class Reading(readings.Reading):
+    """Points that the text leaves open, with what we take it to say.
+
+    shape: height and width of a chip in pixels.
+    iou_comparison: a hit is IoU `gt` the threshold; `ge` is what some public re-implementations do.
+    match: a mask takes the best truth still free; `best_overall` misses if the best is taken.
+    """
+
+    shape: tuple[int, int] = (768, 768)
+    iou_comparison: Comparison = "gt"
+    match: Match = "best_unmatched"
+
+
+def score(truth: Annotations[Masks], predicted: Annotations[Masks], reading: Reading) -> Score:
+    """Score predictions that list the same items as the truth. A chip rightly left empty scores 1."""
+    found = sweep(
+        truth.shapes,
+        predicted.shapes,
+        truth.item,
+        predicted.item,
+        len(truth.items),
+        twentieths=TWENTIETHS,
+        confidence=predicted.confidence,
+        comparison=reading.iou_comparison,
+        mode=reading.match,
+    )
+    # 5 TP + 4 FN + FP = 4 (TP + FN) + (TP + FP)
+    whole = (4 * found.truths + found.predictions)[:, None]
+    with np.errstate(invalid="ignore"):
+        f2 = np.where(whole > 0, 5 * found.hits / whole, 1)
+    return swept_score("ships", reading, truth, predicted, found, f2.mean(axis=1))

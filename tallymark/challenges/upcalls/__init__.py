@@ -1,0 +1,19 @@
+"""Right-whale upcalls: moments of right-whale upcalls in hydrophone recordings. See card.md."""
+
+from pathlib import Path
+
+from tallymark.challenge import Challenge
+from tallymark.challenges.upcalls import dialect
+from tallymark.challenges.upcalls.rule import Reading, score
+
+CHALLENGE = Challenge(
+    name="upcalls",
+    title="Right-whale upcalls",
+    file="filename,timestamp",
+    rule="precision, recall, F1 within 1.5 s; false positives per hour",
+    reading=Reading,
+    score=score,
+    dialect=dialect,
+    folder=Path(__file__).parent,
+    sparse=True,
+)

@@ -1,0 +1,100 @@
+"""Files of the upcalls challenge: `filename,timestamp` in seconds from the start of the recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tallymark.challenges.upcalls.rule import Reading
+from tallymark.data.annotations import Annotations
+from tallymark.data.folders import RECORDINGS, media_files, test_part
+from tallymark.data.geometry import Instants
+from tallymark.data.items import first_seen
+from tallymark.data.tables import Table, number_text, read_table, write_table
+from tallymark.problems import Problems
+from tallymark.submit.dialect import Note, Row
+from tallymark.submit.records import is_number
+from tallymark.submit.rows import bad_header, open_table, read_ids
+
+FORMS = ("official",)
+HEADER = ["filename", "timestamp"]
+
+
+def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Instants] | None:
+    """Both published schemas: `filename,timestamp,label`, or `filename,start,end,label`; there, the middle counts."""
+    table = read_table(path, problems)
+    if table is None:
+        return None
+    if not {"filename", "timestamp"} <= set(table.header) and not {"filename", "start", "end"} <= set(table.header):
+        expected = "filename,timestamp,label or filename,start,end,label"
+        bad_header(table, expected, "name the columns of either schema", problems)
+        return None
+    table, ids = read_ids(table, "filename", problems)
+    if "timestamp" in table.header:
+        time = _seconds(table, "timestamp", ids, problems)
+    else:
+        start, end = _seconds(table, "start", ids, problems), _seconds(table, "end", ids, problems)
+        backward = np.flatnonzero(end < start)
+        table.report(problems, "negative_duration", backward, "end", "an end after the start", "mend the row", ids=ids)
+        time = (start + end) / 2
+    return _annotations(table, ids, time)
+
+
+def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Instants] | None:
+    """Detections; columns other than filename and timestamp are ignored, as in the published script."""
+    table = open_table(path, HEADER, problems)
+    if table is None:
+        return None
+    table, ids = read_ids(table, "filename", problems)
+    return _annotations(table, ids, _seconds(table, "timestamp", ids, problems))
+
+
+def _seconds(table: Table, column: str, ids: pl.Series, problems: Problems) -> np.ndarray:
+    """A column of numbers; nan where a cell is none, which is reported."""
+    values = table.text(column).cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    bad = np.flatnonzero(~np.isfinite(values))
+    remedy = "write seconds as a plain decimal number"
+    table.report(problems, "not_a_number", bad, column, "a finite number of seconds", remedy, ids=ids)
+    return values
+
+
+def _annotations(table: Table, ids: pl.Series, time: np.ndarray) -> Annotations[Instants]:
+    items, item = first_seen(ids, table.line)
+    good = np.isfinite(time)
+    return Annotations.gather(items, item[good], Instants(time[good]))
+
+
+def write(annotations: Annotations[Instants], path: str | Path, form: str) -> None:
+    """One row per detection, and a column `score` where the detections have one."""
+    table = {
+        "filename": annotations.items.ids[annotations.item],
+        "timestamp": number_text(annotations.shapes.time),
+    }
+    if annotations.score is not None:
+        table["score"] = number_text(annotations.score)
+    write_table(path, table)
+
+
+def columns(header: list[str]) -> list[str] | None:
+    return HEADER if set(HEADER) <= set(header) else None
+
+
+def filler(header: list[str], reading: Reading) -> None:
+    """A recording without detections has no row."""
+
+
+def mend(rows: list[Row], reading: Reading, note: Note) -> list[dict[str, str]]:
+    kept = []
+    for row in rows:
+        if is_number(row.cells["timestamp"]):
+            kept.append({"timestamp": row.cells["timestamp"]})
+        else:
+            note(row, "dropped an unreadable timestamp", row.cells["timestamp"], "")
+    return kept
+
+
+def folder_ids(folder: Path, problems: Problems) -> list[str]:
+    files = media_files(test_part(folder), RECORDINGS, problems)
+    return [path.name for path in files]

@@ -1,0 +1,94 @@
+"""The upcalls rule: precision, recall and F1 of detections within 1.5 s of a call, and false positives per hour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tallymark.data.annotations import Annotations
+from tallymark.data.geometry import Instants
+from tallymark.scoring.match import settle
+from tallymark.scoring.score import Score, item_table
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Points that the text leaves open, with what the published script does.
+
+    buffer_s: a detection this many seconds from a call, or nearer, hits it.
+    hours: length of all recordings, for false positives per hour (25 for the official test set).
+    """
+
+    buffer_s: float = 1.5
+    hours: float = 25.0
+
+
+def score(truth: Annotations[Instants], predicted: Annotations[Instants], reading: Reading) -> Score:
+    """Score detections that list the same recordings as the truth.
+
+    As published: a call is found if any detection lies in its window, a detection is false if it lies in no window;
+    so several detections in one window are free, and one detection can find two calls.
+    """
+    recordings = len(truth.items)
+    call, detection = truth.shapes.within(predicted.shapes, truth.item, predicted.item, reading.buffer_s)
+    found, right = np.zeros(len(truth), bool), np.zeros(len(predicted), bool)
+    found[call], right[detection] = True, True
+    tp = np.bincount(truth.item[found], minlength=recordings)
+    fn = truth.counts - tp
+    fp = np.bincount(predicted.item[~right], minlength=recordings)
+    precision, recall, f1 = rates(tp.sum(), fp.sum(), fn.sum())
+    pairs = _one_to_one(truth, predicted, call, detection)
+    details = {
+        "tp": int(tp.sum()),
+        "fp": int(fp.sum()),
+        "fn": int(fn.sum()),
+        "precision": precision,
+        "recall": recall,
+        "f1": f1,
+        "fp_per_hour": int(fp.sum()) / reading.hours,
+        "one_to_one_f1": rates(len(pairs), len(predicted) - len(pairs), len(truth) - len(pairs))[2],
+    }
+    value = np.array([rates(*counts)[2] if sum(counts) else np.nan for counts in zip(tp, fp, fn, strict=True)])
+    return Score(
+        "upcalls",
+        f1,
+        "higher",
+        reading,
+        item_table(truth, predicted, value, tp=tp, fp=fp, fn=fn),
+        total=lambda weight: rates(tp @ weight, fp @ weight, fn @ weight)[2],
+        counts=pl.DataFrame({"tp": [details["tp"]], "fp": [details["fp"]], "fn": [details["fn"]]}),
+        details=details,
+        find_pairs=lambda: _pair_table(truth, predicted, call[pairs], detection[pairs]),
+    )
+
+
+def rates(tp: float, fp: float, fn: float) -> tuple[float, float, float]:
+    """Precision, recall and F1; 0 where the denominator is 0."""
+    precision = float(tp / (tp + fp)) if tp + fp else 0.0
+    recall = float(tp / (tp + fn)) if tp + fn else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return precision, recall, f1
+
+
+def _one_to_one(
+    truth: Annotations[Instants], predicted: Annotations[Instants], call: np.ndarray, detection: np.ndarray
+) -> np.ndarray:
+    """As many pairs as possible with every call and detection used once: in order of time, the earliest that fits."""
+    order = np.lexsort((predicted.shapes.time[detection], call, truth.shapes.time[call]))
+    return order[settle(call[order], detection[order])]
+
+
+def _pair_table(
+    truth: Annotations[Instants], predicted: Annotations[Instants], call: np.ndarray, detection: np.ndarray
+) -> pl.DataFrame:
+    item = truth.item[call]
+    return pl.DataFrame(
+        {
+            "item": truth.items.ids[item],
+            "truth": call - truth.offsets[item],
+            "prediction": detection - predicted.offsets[item],
+            "seconds": predicted.shapes.time[detection] - truth.shapes.time[call],
+        }
+    )

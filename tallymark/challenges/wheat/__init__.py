@@ -1,0 +1,18 @@
+"""Global Wheat Detection: boxes of wheat heads in field photographs. See card.md."""
+
+from pathlib import Path
+
+from tallymark.challenge import Challenge
+from tallymark.challenges.wheat import dialect
+from tallymark.challenges.wheat.rule import Reading, score
+
+CHALLENGE = Challenge(
+    name="wheat",
+    title="Global Wheat Detection",
+    file="image_id,PredictionString",
+    rule="mean over photographs of TP/(TP+FP+FN), IoU 0.50:0.75",
+    reading=Reading,
+    score=score,
+    dialect=dialect,
+    folder=Path(__file__).parent,
+)

@@ -1,0 +1,99 @@
+"""Files of the wheat challenge: boxes as `confidence x y width height` in pixels, one row per photograph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tallymark.challenges.wheat.rule import Reading
+from tallymark.data.annotations import Annotations
+from tallymark.data.folders import PICTURES, media_files, test_part
+from tallymark.data.geometry import Boxes
+from tallymark.data.items import first_seen
+from tallymark.data.tables import number_text
+from tallymark.data.tokens import read_numbers
+from tallymark.problems import Problems
+from tallymark.submit.dialect import Note, Row
+from tallymark.submit.records import RecordSheet, is_number
+from tallymark.submit.rows import open_table, read_ids
+
+FORMS = ("official",)
+SHEET = RecordSheet("image_id", "PredictionString", ("confidence", "x", "y", "width", "height"))
+SIDE = 1024
+"""The photographs of the challenge are 1024 px square; a repair clips boxes to that."""
+
+columns = SHEET.columns
+filler = SHEET.filler
+
+
+def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Boxes] | None:
+    """train.csv: one row per box, `bbox` = "[xmin, ymin, width, height]"; empty: a photograph without boxes."""
+    table = open_table(path, ("image_id", "bbox"), problems)
+    if table is None:
+        return None
+    table, ids = read_ids(table, "image_id", problems)
+    group = table.text("source") if "source" in table.header else None
+    items, item = first_seen(ids, table.line, group)
+    cells = table.text("bbox")
+    listed = pl.DataFrame({"cell": cells}).select(
+        (pl.col("cell") == "")
+        | (
+            pl.col("cell").str.starts_with("[")
+            & pl.col("cell").str.ends_with("]")
+            & (pl.col("cell").str.count_matches(",", literal=True) == 3)
+        )
+    )
+    tokens = read_numbers(cells.str.strip_chars("[] ").str.replace_all(",", " ", literal=True))
+    good = listed.to_series().to_numpy() & ((tokens.counts == 4) | (tokens.counts == 0))
+    values = tokens.values[np.repeat(good, tokens.counts)].reshape(-1, 4)
+    row = np.flatnonzero(good & (tokens.counts == 4))
+    finite = np.isfinite(values).all(axis=1)
+    bad = np.union1d(np.flatnonzero(~good), row[~finite])
+    table.report(problems, "bad_bbox", bad, "bbox", "[xmin, ymin, width, height]", "write four finite numbers", ids=ids)
+    negative = finite & (values[:, 2:] < 0).any(axis=1)
+    table.report(
+        problems, "negative_size", row[negative], "bbox", "width and height of 0 or more", "mend the box", ids=ids
+    )
+    return Annotations.gather(items, item[row[finite]], Boxes.of(values[finite]))
+
+
+def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Boxes] | None:
+    records = SHEET.read(path, problems)
+    if records is None:
+        return None
+    negative = records.values[:, 3:].min(axis=1, initial=0) < 0
+    remedy = "write x y width height, not two corners"
+    records = records.refuse(negative, problems, "negative_size", "width and height of 0 or more", remedy)
+    return Annotations.gather(
+        records.items, records.item, Boxes.of(records.values[:, 1:]), score=records.values[:, 0].copy()
+    )
+
+
+def write(annotations: Annotations[Boxes], path: str | Path, form: str) -> None:
+    boxes = annotations.shapes
+    SHEET.write(annotations, [annotations.confidence, boxes.x, boxes.y, boxes.width, boxes.height], path)
+
+
+def mend(rows: list[Row], reading: Reading, note: Note) -> list[dict[str, str]]:
+    return SHEET.mend(rows, note, _mend_box)
+
+
+def _mend_box(tokens: list[str]) -> tuple[list[str] | None, str]:
+    if not all(is_number(token) for token in tokens):
+        return None, "dropped an unreadable box"
+    box = Boxes.of(np.array([[float(token) for token in tokens[1:]]]))
+    if box.width[0] < 0 or box.height[0] < 0:
+        return None, "dropped a box of negative size"
+    clipped = box.clipped(SIDE, SIDE)
+    if clipped.area[0] == 0 and box.area[0] > 0:
+        return None, "dropped a box outside the photograph"
+    before, after = (np.concatenate([b.x, b.y, b.width, b.height]) for b in (box, clipped))
+    if np.array_equal(before, after):
+        return tokens, ""
+    return [tokens[0], *number_text(after).to_list()], f"clipped a box to {SIDE} x {SIDE} px"
+
+
+def folder_ids(folder: Path, problems: Problems) -> list[str]:
+    return [path.stem for path in media_files(test_part(folder), PICTURES, problems)]

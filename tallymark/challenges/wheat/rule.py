@@ -1,0 +1,50 @@
+"""The wheat rule: mean over photographs of the mean over IoU 0.50:0.75 of TP / (TP + FP + FN)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tallymark import reading as readings
+from tallymark.data.annotations import Annotations
+from tallymark.data.geometry import Boxes
+from tallymark.scoring.match import Match
+from tallymark.scoring.score import Score, critical_success, fill_empty, swept_score
+from tallymark.scoring.sweep import Comparison, sweep
+
+TWENTIETHS = tuple(range(10, 16))
+"""The text: "The threshold values range from 0.5 to 0.75 with a step size of 0.05"."""
+
+
+@dataclass(frozen=True)
+class Reading(readings.Reading):
+    """Points that the text leaves open, with what we take it to say.
+
+    iou_comparison: a hit is IoU `gt` the threshold; `ge` is what some public re-implementations do.
+    match: a prediction takes the best truth still free; `best_overall` misses if the best is taken.
+    box_convention: `inclusive` adds one pixel to each side, as an often copied notebook does.
+    empty_image: a photograph without boxes and without predictions is not counted (`skip`), or scores one or zero.
+    """
+
+    iou_comparison: Comparison = "gt"
+    match: Match = "best_unmatched"
+    box_convention: Literal["continuous", "inclusive"] = "continuous"
+    empty_image: Literal["skip", "one", "zero"] = "skip"
+
+
+def score(truth: Annotations[Boxes], predicted: Annotations[Boxes], reading: Reading) -> Score:
+    """Score predictions that list the same items as the truth."""
+    grow = 1 if reading.box_convention == "inclusive" else 0
+    found = sweep(
+        truth.shapes.grown(grow) if grow else truth.shapes,
+        predicted.shapes.grown(grow) if grow else predicted.shapes,
+        truth.item,
+        predicted.item,
+        len(truth.items),
+        twentieths=TWENTIETHS,
+        confidence=predicted.confidence,
+        comparison=reading.iou_comparison,
+        mode=reading.match,
+    )
+    value = fill_empty(critical_success(found), reading.empty_image)
+    return swept_score("wheat", reading, truth, predicted, found, value)

@@ -1,0 +1,211 @@
+"""The command line: one small function per verb. Heavy imports happen inside, so that --help is quick."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    name="tallymark",
+    help="Find, count and score things in photographs, recordings, lidar and satellite images.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+Name = Annotated[str, typer.Argument(help="wheat, upcalls, food, lyft or ships.", show_default=False)]
+Truth = Annotated[Path, typer.Argument(help="The official annotations, e.g. train.csv.", show_default=False)]
+Submission = Annotated[Path, typer.Argument(help="The file to hand in.", show_default=False)]
+Readings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reading",
+        "-r",
+        metavar="KEY=VALUE",
+        help="How to read a point that the official text leaves open; `tallymark list` names them. May be repeated.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+Images = Annotated[
+    Path | None,
+    typer.Option(help="A sample submission or data folder that names the ids to score; else those of the truth."),
+]
+Against = Annotated[
+    Path | None,
+    typer.Option(help="A sample submission or data folder: its ids must all be there, and no others."),
+]
+
+
+@app.command("list")
+def list_(json_: Json = False) -> None:
+    """The challenges, with their rules in a line and the readings that can be chosen."""
+    from tallymark.challenge import challenge, challenge_names
+    from tallymark.reading import options
+
+    found = [challenge(name) for name in challenge_names()]
+    if json_:
+        _print_json(
+            [
+                {"name": c.name, "title": c.title, "file": c.file, "rule": c.rule, "readings": options(c.reading)}
+                for c in found
+            ]
+        )
+        return
+    from tallymark.show import show_rows
+
+    rows = [
+        (c.name, c.file, c.rule, "\n".join(f"{key}: {text}" for key, text in options(c.reading).items())) for c in found
+    ]
+    show_rows(("challenge", "file", "rule", "readings"), rows, _console())
+
+
+@app.command()
+def check(
+    challenge: Name, submission: Submission, against: Against = None, reading: Readings = None, json_: Json = False
+) -> None:
+    """Check a submission without the answers: every problem with its line, and what to do. Exit code 2 on any."""
+    with _problems_as_output(json_):
+        from tallymark import verbs
+        from tallymark.show import show_problems
+
+        checked = verbs.check(challenge, submission, against=against, **_options(reading))
+        outcome = {"valid": not checked.problems, "items": checked.items, "objects": checked.objects}
+        if json_:
+            _print_json({**outcome, **checked.problems.as_dict()})
+        elif checked.problems:
+            show_problems(checked.problems, _console())
+        else:
+            _console().print(f"[bold green]valid[/bold green]: {checked.items} items, {checked.objects} objects")
+        if checked.problems:
+            raise typer.Exit(2)
+
+
+@app.command()
+def score(
+    challenge: Name,
+    truth: Truth,
+    submission: Submission,
+    reading: Readings = None,
+    images: Images = None,
+    per_item: Annotated[Path | None, typer.Option(help="Write the score of every item to this CSV file.")] = None,
+    pairs: Annotated[Path | None, typer.Option(help="Write the matched pairs to this CSV file.")] = None,
+    hours: Annotated[float | None, typer.Option(help="upcalls: length of all recordings in hours.")] = None,
+    audio: Annotated[
+        Path | None, typer.Option(help="upcalls: folder of recordings; their headers give the hours.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Score a submission exactly as the challenge does, and say where it lost."""
+    with _problems_as_output(json_):
+        from tallymark import verbs
+        from tallymark.show import show_official_lines, show_score
+
+        options = _options(reading) | ({} if hours is None else {"hours": hours})
+        result = verbs.score(challenge, truth, submission, images=images, audio=audio, **options)
+        if per_item is not None:
+            result.items.write_csv(per_item)
+        if pairs is not None:
+            result.pairs.write_csv(pairs)
+        if json_:
+            _print_json(result.as_dict())
+            return
+        if challenge == "upcalls":
+            show_official_lines(result)
+        show_score(result, _console())
+
+
+@app.command()
+def compare(
+    challenge: Name,
+    truth: Truth,
+    a: Annotated[Path, typer.Argument(help="One submission.", show_default=False)],
+    b: Annotated[Path, typer.Argument(help="The other.", show_default=False)],
+    reading: Readings = None,
+    images: Images = None,
+    seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0,
+    json_: Json = False,
+) -> None:
+    """The difference of two submissions with its 95 % interval, and the items that changed most."""
+    with _problems_as_output(json_):
+        from tallymark import verbs
+        from tallymark.show import show_comparison
+
+        result = verbs.compare(challenge, truth, a, b, images=images, seed=seed, **_options(reading))
+        _print_json(result.as_dict()) if json_ else show_comparison(result, _console())
+
+
+@app.command()
+def repair(
+    challenge: Name,
+    submission: Submission,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the mended file.", show_default=False)],
+    against: Against = None,
+    reading: Readings = None,
+    json_: Json = False,
+) -> None:
+    """Write a valid form of a submission to another file, and say everything that was changed."""
+    with _problems_as_output(json_):
+        from tallymark import verbs
+        from tallymark.show import show_changes
+
+        changes = verbs.repair(challenge, submission, out, against=against, **_options(reading))
+        if json_:
+            _print_json({"out": str(out), "changes": [change._asdict() for change in changes]})
+        else:
+            show_changes(changes, _console())
+            _console().print(f"[bold green]valid[/bold green]: {out}")
+
+
+@app.command()
+def demo(
+    challenges: Annotated[list[str] | None, typer.Argument(help="Which challenges; all by default.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the example files.")] = Path("demo"),
+) -> None:
+    """Write small example files, check and score them, and name the next commands to type."""
+    with _problems_as_output(False):
+        from tallymark.demo import run
+
+        run(challenges or [], out, _console())
+
+
+def _options(assignments: list[str] | None) -> dict[str, Any]:
+    from tallymark.reading import parse_assignments
+
+    return dict(parse_assignments(assignments or []))
+
+
+@contextmanager
+def _problems_as_output(json_: bool) -> Iterator[None]:
+    """Bad input is a table (or JSON) and exit code 2, not a traceback."""
+    from tallymark.problems import BadInput
+
+    try:
+        yield
+    except BadInput as bad:
+        if json_:
+            _print_json(bad.problems.as_dict())
+        else:
+            from tallymark.show import show_problems
+
+            show_problems(bad.problems, _console())
+        raise typer.Exit(2) from None
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console()
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def main() -> None:
+    app()

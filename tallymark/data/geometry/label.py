@@ -1,0 +1,20 @@
+"""Class labels of a whole item. They have no extent; several in one item are a ranking, the surest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A column of n class ids, counted from 0."""
+
+    label: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def take(self, index: np.ndarray) -> Labels:
+        return Labels(self.label[index])

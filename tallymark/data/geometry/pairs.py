@@ -1,0 +1,129 @@
+"""Which objects of two sets overlap, without comparing everything with everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+CHUNK = 1 << 17
+"""Candidate pairs handled at once: few enough to stay in the cache, so memory does not grow with crowded items."""
+
+FARTHEST = 1e12
+"""Coordinates beyond this share one place on the search line: a longer candidate list, never a lost pair."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Rows of two sets that overlap, with the size of intersection and union (pixels, square or cubic metres)."""
+
+    first: np.ndarray
+    second: np.ndarray
+    intersection: np.ndarray
+    union: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def iou(self) -> np.ndarray:
+        return self.intersection / self.union
+
+    def take(self, index: np.ndarray) -> Pairs:
+        return Pairs(self.first[index], self.second[index], self.intersection[index], self.union[index])
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Objects seen along one axis: their middle and half their width."""
+
+    centre: np.ndarray
+    half: np.ndarray
+
+
+Overlap = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def overlapping(
+    first: Sequence[Extent],
+    second: Sequence[Extent],
+    group_first: np.ndarray,
+    group_second: np.ndarray,
+    overlap: Overlap,
+    least: float,
+) -> Pairs:
+    """Pairs of the same group with an IoU of at least `least`, and above 0.
+
+    `first` and `second` give the extents along each axis; `overlap(i, j)` returns intersection and union of rows.
+
+    From an IoU of one half on, two centrally symmetric convex shapes contain each other's centre: what they
+    share is convex and more than half of either, and a line through the centre leaves only half on each side.
+    So centres within reach are enough to look at, which leaves very few candidates.
+    """
+    centres_inside = least >= 0.5
+    slack = [1e-9 * (1 + np.abs(np.clip(axis.centre, -FARTHEST, FARTHEST)).max(initial=0)) for axis in first]
+    reach = first[0].half * (1 + 1e-9) + slack[0]
+    if not centres_inside:
+        reach = reach + second[0].half.max(initial=0)
+    found: list[tuple[np.ndarray, ...]] = []
+    for i, j in candidates(first[0].centre, reach, group_first, second[0].centre, group_second):
+        near = np.ones(len(i), bool)
+        for axis_first, axis_second, tolerance in zip(first, second, slack, strict=True):
+            half_i, half_j = axis_first.half[i], axis_second.half[j]
+            limit = np.minimum(half_i, half_j) if centres_inside else half_i + half_j
+            near &= np.abs(axis_first.centre[i] - axis_second.centre[j]) <= limit * (1 + 1e-9) + tolerance
+        i, j = i[near], j[near]
+        intersection, union = overlap(i, j)
+        kept = np.flatnonzero((intersection > 0) & (intersection >= least * union))
+        found.append((i[kept], j[kept], intersection[kept], union[kept]))
+    return join(found)
+
+
+def join(parts: Sequence[tuple[np.ndarray, ...]]) -> Pairs:
+    if not parts:
+        return Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
+    return Pairs(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def candidates(
+    centre: np.ndarray, reach: np.ndarray, group: np.ndarray, point: np.ndarray, point_group: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Chunks of (i, j) of one group with |point[j] - centre[i]| <= reach[i], and perhaps a few more.
+
+    All groups lie on one line, each on its own stretch of it, so that one sorted search serves them all.
+    """
+    if not len(centre) or not len(point):
+        return
+    low, high = (float(np.clip(edge, -FARTHEST, FARTHEST)) for edge in (point.min(), point.max()))
+    groups = int(max(group.max(), point_group.max())) + 1
+    stretch = (high - low) + 1
+    rounding = 1e-15 * stretch * (groups + 1)
+    stretch += 4 * rounding
+
+    def on_line(group: np.ndarray, value: np.ndarray) -> np.ndarray:
+        place: np.ndarray = group * stretch + (np.clip(value, low, high) - low)
+        return place
+
+    places = on_line(point_group, point)
+    order = np.argsort(places, kind="stable")
+    places = places[order]
+    start = np.searchsorted(places, on_line(group, centre - reach) - rounding, "left")
+    stop = np.searchsorted(places, on_line(group, centre + reach) + rounding, "right")
+    for rows, index in ragged(start, stop):
+        yield rows, order[index]
+
+
+def ragged(start: np.ndarray, stop: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Chunks of (row, k) for every k in start[row]:stop[row]."""
+    counts = stop - start
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    row = 0
+    while row < len(ends) and (done := int(ends[row - 1]) if row else 0) < total:
+        last = max(row + 1, int(np.searchsorted(ends, done + CHUNK, "right")))
+        count = counts[row:last]
+        rows = np.repeat(np.arange(row, last), count)
+        steps = np.arange(len(rows)) - np.repeat(ends[row:last] - count - done, count)
+        yield rows, np.repeat(start[row:last], count) + steps
+        row = last

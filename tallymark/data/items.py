@@ -1,0 +1,46 @@
+"""Items: the photographs, recordings, sweeps or chips that annotations belong to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+
+@dataclass(frozen=True)
+class Items:
+    """Ids in a fixed order, each once. `group` is e.g. wheat's source; `line` is where a file first names the item."""
+
+    ids: pl.Series
+    group: pl.Series | None = None
+    line: np.ndarray | None = None
+    _index: pl.DataFrame = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        index = pl.DataFrame({"id": self.ids.cast(pl.String), "index": np.arange(len(self.ids))})
+        object.__setattr__(self, "_index", index)
+
+    @classmethod
+    def of(cls, ids: list[str]) -> Items:
+        return cls(pl.Series("id", ids, dtype=pl.String))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def find(self, ids: pl.Series) -> np.ndarray:
+        """The position of each id; -1 where it is not an item."""
+        if len(ids) == len(self.ids) and bool((ids == self.ids).all()):
+            return np.arange(len(ids))
+        asked = pl.DataFrame({"id": ids})
+        found = asked.join(self._index, on="id", how="left", maintain_order="left")
+        return found["index"].fill_null(-1).to_numpy()
+
+
+def first_seen(ids: pl.Series, line: np.ndarray, group: pl.Series | None = None) -> tuple[Items, np.ndarray]:
+    """The different ids of a file in order of first appearance, and the item of every row."""
+    rows = pl.DataFrame({"id": ids, "row": np.arange(len(ids))})
+    first = rows.unique("id", keep="first", maintain_order=True)
+    at = first["row"].to_numpy()
+    items = Items(first["id"], None if group is None else group[at], line[at])
+    return items, items.find(ids)

@@ -1,0 +1,239 @@
+"""CSV in and out: every cell as text, with the physical line it stands on.
+
+Stricter than a data-frame reader: a row with too few or too many fields, an unbalanced quote, a NUL byte or text
+that is not UTF-8 is a problem with its line, never a guess. One line is one row: no cell here spans lines.
+Forgiving where nothing can be misread: byte-order mark, CRLF, blank lines, blanks around a cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tallymark.problems import Problem, Problems, clip
+
+BLANKS = " \t\r\n\f\v"
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV file as text columns; `line[i]` is the physical line of row i."""
+
+    file: str
+    cells: pl.DataFrame
+    line: np.ndarray
+
+    def __len__(self) -> int:
+        return self.cells.height
+
+    @property
+    def header(self) -> list[str]:
+        return self.cells.columns
+
+    def text(self, column: str) -> pl.Series:
+        """The column's cells without the blanks around them."""
+        return self.cells[column].str.strip_chars(BLANKS)
+
+    def keep(self, rows: np.ndarray) -> Table:
+        """The rows where `rows` is true."""
+        return self if rows.all() else Table(self.file, self.cells.filter(pl.Series(rows)), self.line[rows])
+
+    def report(
+        self,
+        problems: Problems,
+        kind: str,
+        rows: np.ndarray,
+        column: str,
+        expected: str,
+        remedy: str,
+        *,
+        ids: pl.Series | None = None,
+        found: Callable[[int], str] | None = None,
+    ) -> None:
+        """Add one problem for each row number in `rows`; `found(row)` says what was found (default: the cell)."""
+        cells = self.cells[column]
+        problems.add_each(
+            kind,
+            self.file,
+            rows.tolist(),
+            lambda row: Problem(
+                kind,
+                self.file,
+                clip(cells[row].strip(BLANKS)) if found is None else found(row),
+                expected,
+                remedy,
+                line=int(self.line[row]),
+                item=None if ids is None else ids[row],
+                column=column,
+            ),
+        )
+
+
+def read_table(path: str | Path, problems: Problems) -> Table | None:
+    """Read a CSV file with a header. None if nothing in it can be used; then `problems` says why."""
+    file = str(path)
+    data = _read_bytes(path, problems)
+    if data is None:
+        return None
+    end = data.find(b"\n")
+    start = len(data) if end < 0 else end + 1
+    header = _header(data[:start].decode("utf-8"), file, problems)
+    if header is None:
+        return None
+    cells = _parse_clean(data, start, header)
+    if cells is not None:
+        return Table(file, cells, np.arange(2, 2 + cells.height))
+    return _parse_by_line(data[start:].decode("utf-8"), header, file, problems)
+
+
+def write_table(path: str | Path, columns: Mapping[str, pl.Series | Sequence[str]]) -> None:
+    """Write text columns as CSV: comma, LF, quotes only where needed."""
+    pl.DataFrame(dict(columns)).write_csv(Path(path), null_value="")
+
+
+def number_text(values: np.ndarray) -> pl.Series:
+    """Numbers as the shortest text that reads back as the same number; whole numbers without a point."""
+    text = pl.Series(np.ascontiguousarray(values)).cast(pl.String)
+    return text.str.strip_suffix(".0") if values.dtype.kind == "f" else text
+
+
+def _read_bytes(path: str | Path, problems: Problems) -> bytes | None:
+    file = str(path)
+
+    def refuse(kind: str, found: str, expected: str, remedy: str, line: int | None = None) -> None:
+        problems.add(Problem(kind, file, found, expected, remedy, line=line))
+
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        reason = "a folder" if Path(path).is_dir() else (error.strerror or type(error).__name__).lower()
+        refuse("unreadable", reason, "a CSV file", "check the path")
+        return None
+    if data.startswith(UTF16_MARKS):
+        refuse("encoding", "UTF-16 text", "UTF-8 text", "save the file as CSV in UTF-8", line=1)
+        return None
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if b"\r\n" in data:
+        data = data.replace(b"\r\n", b"\n")
+    if not data or data.isspace():
+        refuse("empty_file", "an empty file", "a header and rows", "check that the file was written to its end")
+        return None
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        refuse("nul_byte", "a NUL byte", "text", "write the file again: it is binary or was cut off", line=line)
+        return None
+    if not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            found = f"byte 0x{data[error.start]:02x}"
+            refuse("encoding", found, "UTF-8 text", "save the file as CSV in UTF-8", line=line)
+            return None
+    return data
+
+
+def _header(line: str, file: str, problems: Problems) -> list[str] | None:
+    names = [name.strip(BLANKS) for name in _fields(line.rstrip("\n")) or []]
+    repeated = {name for name in names if names.count(name) > 1}
+    if not names or repeated:
+        found = f"the column {clip(min(repeated))} twice" if repeated else clip(line.strip(BLANKS))
+        expected = "a header with one name for each column"
+        problems.add(Problem("bad_header", file, found, expected, "mend the first line", line=1))
+        return None
+    return names
+
+
+def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | None:
+    """The quick way for a well-formed body: polars reads it, and the counts prove that no row was bent.
+
+    None means "not obviously well-formed", and the body is then read line by line.
+    """
+    if start == len(data):
+        return pl.DataFrame(schema=dict.fromkeys(header, pl.String))
+    rows = data.count(b"\n", start) + (not data.endswith(b"\n"))
+    if data.find(b"\r", start) >= 0 or data.find(b"\n\n", start - 1) >= 0:
+        return None
+    quoted = data.find(b'"', start) >= 0
+    commas = _commas_outside_quotes(data, start) if quoted else data.count(b",", start)
+    if commas != rows * (len(header) - 1):
+        return None
+    try:
+        cells = pl.read_csv(
+            data,
+            has_header=False,
+            skip_lines=1,
+            infer_schema=False,
+            quote_char='"' if quoted else None,
+            truncate_ragged_lines=False,  # a longer row raises, so with the right total no row is shorter either
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    if cells.shape != (rows, len(header)):
+        return None
+    cells.columns = header
+    return cells.fill_null("")
+
+
+def _commas_outside_quotes(data: bytes, start: int) -> int | None:
+    """How many commas separate fields. None unless every quote encloses one whole field on one line."""
+    text = np.frombuffer(data, np.uint8)[start - 1 :]  # the header's line end comes first
+    quote = np.flatnonzero(text == ord('"'))
+    opening, closing = quote[::2], quote[1::2]
+    if len(opening) != len(closing):
+        return None
+    edges = np.concatenate([text[opening - 1], text[closing[closing < len(text) - 1] + 1]])
+    inside = np.zeros(len(text), np.int8)
+    inside[opening], inside[closing] = 1, -1
+    outside = np.cumsum(inside, dtype=np.int8) == 0
+    line_end = text == ord("\n")
+    if not np.isin(edges, (ord(","), ord("\n"))).all() or not outside[line_end].all():
+        return None
+    return int(np.count_nonzero((text == ord(",")) & outside))
+
+
+def _parse_by_line(body: str, header: list[str], file: str, problems: Problems) -> Table:
+    """The careful way: every line on its own, each bad one a problem, the good ones kept."""
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for line, text in enumerate(body.split("\n"), start=2):
+        if not text.strip(BLANKS):
+            continue
+        fields = _fields(text)
+        if fields is None:
+            remedy = "put quotes around whole fields and close them on the same line"
+            problems.add(Problem("bad_quote", file, clip(text), "fields with paired quotes", remedy, line=line))
+        elif len(fields) != len(header):
+            expected = f"{len(header)} fields: {','.join(header)}"
+            found = f"{len(fields)} in {clip(text)}"
+            problems.add(Problem("field_count", file, found, expected, "give every row all its fields", line=line))
+        else:
+            rows.append(fields)
+            lines.append(line)
+    schema = dict.fromkeys(header, pl.String)
+    return Table(file, pl.DataFrame(rows, schema=schema, orient="row"), np.array(lines, np.int64))
+
+
+_FIELD = re.compile(r'[ \t]*"([^"]*(?:""[^"]*)*)"[ \t\r]*(,|$)|([^",]*)(,|$)')
+
+
+def _fields(line: str) -> list[str] | None:
+    """The fields of one line, or None when a quote does not enclose a whole field."""
+    if '"' not in line:
+        return line.split(",")
+    fields, at, separator = [], 0, ","
+    while separator:
+        match = _FIELD.match(line, at)
+        if match is None:
+            return None
+        quoted, quoted_end, plain, plain_end = match.groups()
+        fields.append(plain if quoted is None else quoted.replace('""', '"'))
+        separator = plain_end if quoted is None else quoted_end
+        at = match.end()
+    return fields

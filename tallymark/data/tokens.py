@@ -1,0 +1,90 @@
+"""Cells that hold many values in one string, such as `0.5 10 10 30 30 0.3 0 0 50 50`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tallymark.data.tables import BLANKS
+
+CHUNK_BYTES = 1 << 23
+"""Text split at once: the tokens of a whole file as strings would need several times its size in memory."""
+
+NOT_AN_INTEGER = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of a column, all rows behind each other; row r has `counts[r]` of them.
+
+    A `values` entry is nan (or `NOT_AN_INTEGER`) where the token is not a number of the asked kind.
+    `words` are the tokens at the asked place of each record, e.g. class names.
+    """
+
+    values: np.ndarray
+    counts: np.ndarray
+    words: pl.Series
+
+    @property
+    def row(self) -> np.ndarray:
+        """The row of each token."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+
+def read_numbers(cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64] = pl.Float64) -> Tokens:
+    """Split cells (without blanks at their ends) at blanks and read every token as a number."""
+    return _read(cells, kind, 0)
+
+
+def read_records(cells: pl.Series, width: int) -> Tokens:
+    """Split cells at blanks into records of `width` tokens: numbers, and one word at the end of each.
+
+    Rows whose count is not a multiple of `width` are left out of the words (and are a problem to report).
+    """
+    return _read(cells, pl.Float64, width)
+
+
+def _read(cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64], width: int) -> Tokens:
+    parts = [_read_chunk(chunk, kind, width) for chunk in _chunks(cells)]
+    dtype = np.float64 if kind is pl.Float64 else np.int64
+    return Tokens(
+        np.concatenate([values for values, _, _ in parts] or [np.empty(0, dtype)]),
+        np.concatenate([counts for _, counts, _ in parts] or [np.empty(0, np.int64)]),
+        pl.concat([words for _, _, words in parts] or [pl.Series(dtype=pl.String)]),
+    )
+
+
+def _chunks(cells: pl.Series) -> Iterator[pl.Series]:
+    ends = np.cumsum(cells.str.len_bytes().to_numpy())
+    row = 0
+    while row < len(cells):
+        done = int(ends[row - 1]) if row else 0
+        last = max(row + 1, int(np.searchsorted(ends, done + CHUNK_BYTES, "right")))
+        yield cells[row:last]
+        row = last
+
+
+def _read_chunk(
+    cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64], width: int
+) -> tuple[np.ndarray, np.ndarray, pl.Series]:
+    filled = cells.str.len_bytes().to_numpy() > 0
+    lists = cells.filter(pl.Series(filled)).str.split(" ")
+    tokens = lists.explode()
+    if (tokens == "").any():  # blanks other than single spaces
+        lists = cells.filter(pl.Series(filled)).str.replace_all(f"[{BLANKS}]+", " ").str.split(" ")
+        tokens = lists.explode()
+    counts = np.zeros(len(cells), np.int64)
+    counts[filled] = lists.list.len().to_numpy()
+    numbers = tokens.cast(kind, strict=False)
+    if kind is pl.Int64:
+        return numbers.fill_null(NOT_AN_INTEGER).to_numpy(), counts, tokens.clear()
+    values = numbers.fill_null(np.nan).to_numpy()
+    if not width:
+        return values, counts, tokens.clear()
+    if (counts % width).any():
+        whole = pl.Series(np.repeat(counts % width == 0, counts))
+        tokens = tokens.filter(whole)
+    return values, counts, tokens.gather_every(width, width - 1)

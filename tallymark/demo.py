@@ -1,0 +1,31 @@
+"""The demo: example files of each challenge, checked and scored."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from tallymark import verbs
+from tallymark.challenge import challenge, challenge_names
+from tallymark.show import show_official_lines, show_score
+
+
+def run(names: Sequence[str], out: Path, console: Console) -> None:
+    """Write each challenge's example files below `out`, check the submission and score it."""
+    for what in [challenge(name) for name in names or challenge_names()]:
+        folder = out / what.name
+        shutil.copytree(what.folder / "example", folder, dirs_exist_ok=True)
+        truth, submission = folder / "truth.csv", folder / "submission.csv"
+        console.rule(f"[bold]{what.name}[/bold]: {what.title}")
+        checked = verbs.check(what.name, submission)
+        console.print(f"{submission}: valid, {checked.items} items, {checked.objects} objects", highlight=False)
+        result = verbs.score(what.name, truth, submission)
+        if what.name == "upcalls":
+            show_official_lines(result)
+        show_score(result, console)
+        console.print("do the same with your own files:", style="dim")
+        console.print(f"  tallymark check {what.name} {submission}", highlight=False)
+        console.print(f"  tallymark score {what.name} {truth} {submission}\n", highlight=False)

@@ -1,0 +1,119 @@
+"""What is wrong with a file, said so that a person can mend it.
+
+Checks never stop at the first fault: they collect every `Problem`, and only then raise `BadInput`.
+The command line prints the list as a table and exits with 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+KEPT_PER_KIND = 100
+"""How many problems of one kind in one file are kept in full; all of them are counted."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One fault: where it is, what was found, what was expected and what to do about it.
+
+    `kind` is a stable label for programs. `line` is the physical line of the file (the header is line 1).
+    """
+
+    kind: str
+    file: str
+    found: str
+    expected: str
+    remedy: str = ""
+    line: int | None = None
+    item: str | None = None
+    column: str | None = None
+
+    @property
+    def place(self) -> str:
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    def __str__(self) -> str:
+        item = f" [{self.item}]" if self.item else ""
+        column = f" {self.column}:" if self.column else ""
+        remedy = f" -> {self.remedy}" if self.remedy else ""
+        return f"{self.place}{item}:{column} {self.kind}: found {self.found}, expected {self.expected}{remedy}"
+
+    def as_dict(self) -> dict[str, object]:
+        return {key: value for key, value in asdict(self).items() if value not in (None, "")}
+
+
+class Problems:
+    """All faults found so far. Keeps the first `KEPT_PER_KIND` of each kind and file, counts the rest."""
+
+    def __init__(self) -> None:
+        self._kept: list[Problem] = []
+        self._counts: dict[tuple[str, str], int] = {}
+
+    def add(self, problem: Problem) -> None:
+        self.add_each(problem.kind, problem.file, [problem], lambda kept: kept)
+
+    def add_each(self, kind: str, file: str, cases: Sequence[T], make: Callable[[T], Problem]) -> None:
+        """One problem for each case; `make` is called only for those that are kept in full."""
+        count = self._counts.get((kind, file), 0)
+        self._kept.extend(make(case) for case in cases[: max(0, KEPT_PER_KIND - count)])
+        self._counts[kind, file] = count + len(cases)
+
+    @property
+    def total(self) -> int:
+        """How many problems there are, whether kept in full or not."""
+        return sum(self._counts.values())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many there are of each kind."""
+        counts: dict[str, int] = {}
+        for (kind, _), count in self._counts.items():
+            counts[kind] = counts.get(kind, 0) + count
+        return counts
+
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(sorted(self._kept, key=lambda problem: (problem.file, problem.line or 0)))
+
+    def __bool__(self) -> bool:
+        return self.total > 0
+
+    def raise_if_any(self) -> None:
+        if self:
+            raise BadInput(self)
+
+    def as_dict(self) -> dict[str, object]:
+        """The form that `--json` prints."""
+        return {"total": self.total, "counts": self.counts, "problems": [problem.as_dict() for problem in self]}
+
+
+class BadInput(ValueError):
+    """The user's files or options cannot be used; `problems` says why, line by line."""
+
+    def __init__(self, problems: Problems | Problem) -> None:
+        if isinstance(problems, Problem):
+            single, problems = problems, Problems()
+            problems.add(single)
+        self.problems = problems
+        super().__init__(problems)
+
+    def __str__(self) -> str:
+        shown = [str(problem) for problem in self.problems]
+        hidden = self.problems.total - len(shown)
+        return "\n".join([*shown, f"… and {hidden} more"] if hidden else shown)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint of the form "did you mean 'x'?", or a list of what there is."""
+    known = list(known)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"did you mean '{close[0]}'?" if close else f"choose from: {', '.join(known)}"
+
+
+def clip(text: str, limit: int = 60) -> str:
+    """`text` in quotes, on one line and cut to `limit` characters, for a message."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")

@@ -1,0 +1,126 @@
+"""Readings: the points that an official text leaves open, as named options with a default.
+
+A reading is a frozen dataclass; its field types say what is allowed: a choice of words, a number, a picture's shape.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from tallymark.problems import Problem, Problems, nearest
+
+LARGEST_SIDE = 100_000
+
+Missing = Literal["error", "empty"]
+Extra = Literal["error", "ignore"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """What every reading has: `missing=empty` counts absent items as empty, `extra=ignore` skips unknown ones."""
+
+    missing: Missing = "error"
+    extra: Extra = "error"
+
+
+R = TypeVar("R")
+
+
+def parse_reading(kind: type[R], given: Mapping[str, object]) -> R:
+    """Make a reading from option names and values (text as on the command line, or Python values)."""
+    hints = get_type_hints(kind)
+    known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # kind is a dataclass
+    problems, values = Problems(), {}
+    for name, value in given.items():
+        if name not in known:
+            problems.add(Problem("unknown_option", "reading", f"'{name}'", "an option", nearest(name, known)))
+            continue
+        try:
+            values[name] = _convert(hints[name], value)
+        except ValueError as error:
+            expected, remedy = error.args
+            problems.add(Problem("bad_option", "reading", f"{name}={value}", expected, remedy))
+    problems.raise_if_any()
+    return kind(**values)
+
+
+def parse_assignments(texts: list[str]) -> dict[str, str]:
+    """`["match=best_overall", "hours=6"]` as a dictionary."""
+    problems, given = Problems(), {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if equals:
+            given[name.strip()] = value.strip()
+        else:
+            problems.add(Problem("bad_option", "reading", f"'{text}'", "key=value", "write e.g. match=best_overall"))
+    problems.raise_if_any()
+    return given
+
+
+def describe(reading: object) -> dict[str, object]:
+    """The reading as plain values, for printing with a score."""
+    return dataclasses.asdict(reading)  # type: ignore[call-overload]  # readings are dataclasses
+
+
+def options(kind: type) -> dict[str, str]:
+    """What can be chosen: option name -> values and default, for help texts."""
+    hints, shown = get_type_hints(kind), {}
+    for field in dataclasses.fields(kind):
+        hint = hints[field.name]
+        values = "|".join(get_args(hint)) if get_origin(hint) is Literal else _NAMES[hint]
+        shown[field.name] = f"{values} (default {_text(field.default)})"
+    return shown
+
+
+def _text(value: Any) -> str:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _convert(hint: Any, value: object) -> Any:
+    if get_origin(hint) is Literal:
+        allowed = [str(word) for word in get_args(hint)]
+        if value not in allowed:
+            raise ValueError(" or ".join(allowed), nearest(str(value), allowed))
+        return value
+    return _CONVERTERS[hint](value)
+
+
+def _number(value: object) -> float:
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = float("nan")
+    if not 0 < number < float("inf"):
+        raise ValueError("a number above 0", "give e.g. 1.5")
+    return number
+
+
+def _count(value: object) -> int:
+    if not str(value).isdecimal() or len(str(value)) > 9 or int(str(value)) < 1:
+        raise ValueError("a whole number above 0", "give e.g. 3")
+    return int(str(value))
+
+
+def _count_or_none(value: object) -> int | None:
+    return None if value in (None, "none", "None", "") else _count(value)
+
+
+def _shape(value: object) -> tuple[int, int]:
+    sides = value if isinstance(value, list | tuple) else str(value).replace(",", "x").split("x")
+    if len(sides) != 2 or not all(str(side).strip().isdecimal() for side in sides):
+        raise ValueError("height x width", "write e.g. 768x768")
+    height, width = (int(str(side)) for side in sides)
+    if not (0 < height <= LARGEST_SIDE and 0 < width <= LARGEST_SIDE):
+        raise ValueError(f"sides from 1 to {LARGEST_SIDE}", "write e.g. 768x768")
+    return height, width
+
+
+_CONVERTERS: dict[Any, Any] = {float: _number, int: _count, int | None: _count_or_none, tuple[int, int]: _shape}
+_NAMES: dict[Any, str] = {
+    float: "number",
+    int: "whole number",
+    int | None: "whole number or none",
+    tuple[int, int]: "HEIGHTxWIDTH",
+}

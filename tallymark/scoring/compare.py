@@ -1,0 +1,87 @@
+"""Is submission B better than A? The difference item by item, and how sure it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tallymark.scoring.score import Score
+
+RESAMPLES = 2_000
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """B against A on the same items.
+
+    `low` and `high` bound the difference B - A: a 95 % interval from resampling items with replacement, both
+    submissions on the same draw. `changes` lists the items whose score differs, greatest change first.
+    """
+
+    a: Score
+    b: Score
+    low: float
+    high: float
+    changes: pl.DataFrame
+
+    @property
+    def difference(self) -> float:
+        return self.b.value - self.a.value
+
+    @property
+    def verdict(self) -> str:
+        if math.isnan(self.low) or math.isnan(self.high):
+            return "no verdict: at least one of the two has no score"
+        if self.low <= 0 <= self.high:
+            return "no clear difference"
+        return "B is better" if (self.difference > 0) == (self.b.better == "higher") else "A is better"
+
+    def as_dict(self) -> dict[str, object]:
+        """The form that `--json` prints."""
+
+        def plain(value: float) -> float | None:
+            return value if math.isfinite(value) else None
+
+        return {
+            "challenge": self.a.challenge,
+            "a": plain(self.a.value),
+            "b": plain(self.b.value),
+            "difference": plain(self.difference),
+            "interval": [plain(self.low), plain(self.high)],
+            "verdict": self.verdict,
+            "changed_items": self.changes.height,
+            "changes": self.changes.head(20).to_dicts(),
+        }
+
+
+def compare_scores(a: Score, b: Score, *, seed: int = 0, resamples: int = RESAMPLES) -> Comparison:
+    """Compare two scores of the same truth."""
+    joined = a.items.select("item", pl.col("score").alias("a")).join(
+        b.items.select("item", pl.col("score").alias("b")), on="item", how="full", coalesce=True
+    )
+    changes = (
+        joined.with_columns((pl.col("b").fill_null(0) - pl.col("a").fill_null(0)).alias("change"))
+        .filter(pl.col("a").ne_missing(pl.col("b")))
+        .sort([pl.col("change").abs(), "item"], descending=[True, False])
+    )
+    low, high = _interval(a, b, seed, resamples)
+    return Comparison(a, b, low, high, changes)
+
+
+def _interval(a: Score, b: Score, seed: int, resamples: int) -> tuple[float, float]:
+    # Scores may list further items of their own (recordings with detections only): resample all by name.
+    names = pl.concat([a.items["item"], b.items["item"]]).unique(maintain_order=True)
+    position = pl.DataFrame({"item": names, "at": np.arange(len(names))})
+    at_a, at_b = (s.items.join(position, on="item", how="left", maintain_order="left")["at"].to_numpy() for s in (a, b))
+    draw = np.random.default_rng(seed)
+    differences = np.empty(resamples)
+    for round_ in range(resamples):
+        weight = np.bincount(draw.integers(0, max(1, len(names)), len(names)), minlength=len(names))
+        differences[round_] = b.total(weight[at_b]) - a.total(weight[at_a])
+    if np.isnan(differences).all():
+        return math.nan, math.nan
+    low, high = np.nanquantile(differences, [0.025, 0.975])
+    return float(low), float(high)

@@ -1,0 +1,80 @@
+"""Greedy matching: who is asked first takes what it likes best of what is left. All items and thresholds at once."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from tallymark.data.geometry import Pairs
+
+Match = Literal["best_unmatched", "best_overall", "first_unmatched"]
+
+
+def settle(chooser: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The positions of the edges that a greedy matching takes.
+
+    Edges come sorted: by the turn of their chooser, and for one chooser by liking. In every round, each
+    chooser points at the best edge it still has; it gets it if nobody with an earlier turn still has an
+    edge to the same thing, because then nobody can take it away. That decides as one-by-one does, in a few rounds.
+    """
+    things, thing = np.unique(chosen, return_inverse=True)
+    left = np.arange(len(chooser))
+    taken = []
+    while len(left):
+        who, what = chooser[left], thing[left]
+        new = np.append(True, who[1:] != who[:-1])
+        favourite, number = np.flatnonzero(new), np.cumsum(new) - 1
+        earliest = np.full(len(things), len(left))
+        np.minimum.at(earliest, what, np.arange(len(left)))
+        sure = favourite[who[earliest[what[favourite]]] == who[favourite]]
+        taken.append(left[sure])
+        gone, served = np.zeros(len(things), bool), np.zeros(len(favourite), bool)
+        gone[what[sure]] = True
+        served[number[sure]] = True
+        left = left[~gone[what] & ~served[number]]
+    return np.sort(np.concatenate(taken)) if taken else left
+
+
+def match(pairs: Pairs, level: np.ndarray, turn: np.ndarray, mode: Match) -> tuple[np.ndarray, np.ndarray]:
+    """Match predictions (`pairs.second`) to truths (`pairs.first`) at several thresholds.
+
+    Parameters
+    ----------
+    level: of each pair, how many thresholds (from the lowest on) its IoU passes.
+    turn: of each prediction, a number that is lower the earlier it is asked (ties: order of the rows).
+
+    Returns
+    -------
+    The matched pairs as positions in `pairs`, and the number of the threshold that each is matched at.
+    """
+    first, second = pairs.first, pairs.second
+    liking = np.zeros(len(pairs)) if mode == "first_unmatched" else -pairs.iou
+    kept = np.flatnonzero(level > 0)
+    if mode == "best_overall":
+        kept = kept[np.lexsort((first[kept], liking[kept], second[kept]))]
+        kept = kept[np.append(True, np.diff(second[kept]) != 0)] if len(kept) else kept
+    alone = _only(first[kept]) & _only(second[kept])
+    easy, contested = kept[alone], kept[~alone]
+    easy_pair, easy_step = _at_each_threshold(easy, level)
+    contested = contested[np.lexsort((first[contested], liking[contested], second[contested], turn[second[contested]]))]
+    pair, step = _at_each_threshold(contested, level)
+    order = np.argsort(step, kind="stable")
+    pair, step = pair[order], step[order]
+    steps = int(level.max(initial=0)) + 1
+    settled = settle(second[pair] * steps + step, first[pair] * steps + step)
+    return np.concatenate([easy_pair, pair[settled]]), np.concatenate([easy_step, step[settled]])
+
+
+def _only(values: np.ndarray) -> np.ndarray:
+    """Whether each value occurs once."""
+    lone: np.ndarray = np.bincount(values)[values] == 1 if len(values) else np.empty(0, bool)
+    return lone
+
+
+def _at_each_threshold(pair: np.ndarray, level: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Every pair once for each threshold that it passes."""
+    times = level[pair]
+    ends = np.cumsum(times)
+    repeated = np.repeat(pair, times)
+    return repeated, np.arange(len(repeated)) - np.repeat(ends - times, times)

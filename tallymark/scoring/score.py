@@ -1,0 +1,171 @@
+"""Score: a table first, a number second."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from tallymark.data.annotations import Annotations
+from tallymark.reading import describe
+from tallymark.scoring.sweep import Sweep
+
+
+@dataclass(frozen=True)
+class Score:
+    """The outcome of a rule.
+
+    value: the official number; nan when nothing is left to count.
+    items: a row per item with its own score (null: not counted) and its counts, and `group` where the truth has one.
+    counts: a row per threshold with tp, fp and fn over all items.
+    details: further official numbers by name. classes: a row per class, where the rule has classes.
+    total: the number again, when item i counts `weight[i]` times; this is what resampling needs.
+    """
+
+    challenge: str
+    value: float
+    better: Literal["higher", "lower"]
+    reading: object
+    items: pl.DataFrame
+    total: Callable[[np.ndarray], float]
+    counts: pl.DataFrame = field(default_factory=pl.DataFrame)
+    details: dict[str, float] = field(default_factory=dict)
+    classes: pl.DataFrame | None = None
+    find_pairs: Callable[[], pl.DataFrame] = pl.DataFrame
+
+    @property
+    def pairs(self) -> pl.DataFrame:
+        """Matched pairs: item, number of the truth and of the prediction within it, iou, thresholds passed."""
+        return self.find_pairs()
+
+    @property
+    def note(self) -> str:
+        """Why there is no number, if there is none."""
+        return "" if math.isfinite(self.value) else "no score: nothing is left to count under this reading"
+
+    @property
+    def groups(self) -> pl.DataFrame | None:
+        """The mean score of each group of items."""
+        if "group" not in self.items.columns:
+            return None
+        counted = self.items.drop_nulls("score")
+        return counted.group_by("group").agg(pl.len().alias("items"), pl.col("score").mean()).sort("group")
+
+    def worst(self, count: int = 5) -> pl.DataFrame:
+        """The items that cost most, worst first; equal ones by id."""
+        counted = self.items.drop_nulls("score")
+        return counted.sort(["score", "item"], descending=[self.better == "lower", False]).head(count)
+
+    def as_dict(self) -> dict[str, object]:
+        """The form that `--json` prints."""
+        out: dict[str, object] = {
+            "challenge": self.challenge,
+            "score": self.value if math.isfinite(self.value) else None,
+            "better": self.better,
+            **self.details,
+            "reading": describe(self.reading),
+            "items": self.items.height,
+            "counts": self.counts.to_dicts(),
+        }
+        if self.classes is not None:
+            out["classes"] = self.classes.to_dicts()
+        if self.groups is not None:
+            out["groups"] = self.groups.to_dicts()
+        if self.note:
+            out["note"] = self.note
+        return out
+
+
+def weighted_mean(values: np.ndarray, weight: np.ndarray) -> float:
+    """The mean of the values that are not nan, each counted `weight` times; nan if none is left."""
+    counted = ~np.isnan(values)
+    total = float(weight[counted].sum())
+    return float((values[counted] * weight[counted]).sum()) / total if total > 0 else math.nan
+
+
+def item_table(
+    truth: Annotations[Any], predicted: Annotations[Any], score: np.ndarray, **columns: np.ndarray
+) -> pl.DataFrame:
+    """The per-item table that every rule gives."""
+    group = {} if truth.items.group is None else {"group": truth.items.group}
+    return pl.DataFrame(
+        {
+            "item": truth.items.ids,
+            **group,
+            "score": pl.Series(score).fill_nan(None),
+            "truths": truth.counts,
+            "predictions": predicted.counts,
+            **columns,
+        }
+    )
+
+
+def threshold_counts(found: Sweep) -> pl.DataFrame:
+    """Hits, false alarms and misses at each threshold, over all items."""
+    hits = found.hits.sum(axis=0)
+    return pl.DataFrame(
+        {
+            "threshold": [k / 20 for k in found.twentieths],
+            "tp": hits,
+            "fp": int(found.predictions.sum()) - hits,
+            "fn": int(found.truths.sum()) - hits,
+        }
+    )
+
+
+def pair_table(truth: Annotations[Any], predicted: Annotations[Any], found: Sweep) -> pl.DataFrame:
+    """The pairs matched at any threshold, each once, with the number of thresholds it is matched at."""
+    pair, thresholds = np.unique(found.matched, return_counts=True)
+    first, second = found.pairs.first[pair], found.pairs.second[pair]
+    item = truth.item[first]
+    return pl.DataFrame(
+        {
+            "item": truth.items.ids[item],
+            "truth": first - truth.offsets[item],
+            "prediction": second - predicted.offsets[item],
+            "iou": found.pairs.iou[pair],
+            "thresholds": thresholds,
+        }
+    )
+
+
+def swept_score(
+    challenge: str,
+    reading: object,
+    truth: Annotations[Any],
+    predicted: Annotations[Any],
+    found: Sweep,
+    value: np.ndarray,
+    classes: pl.DataFrame | None = None,
+) -> Score:
+    """The score of a rule that is the mean over items of a ratio swept over thresholds; `value` is that per item."""
+    hits = found.hits.reshape(len(truth.items), -1, len(found.twentieths)).sum(axis=1)
+    columns = {f"tp_{5 * k}": hits[:, step] for step, k in enumerate(found.twentieths)}
+    return Score(
+        challenge,
+        weighted_mean(value, np.ones(len(value))),
+        "higher",
+        reading,
+        item_table(truth, predicted, value, **columns),
+        total=lambda weight: weighted_mean(value, weight),
+        counts=threshold_counts(found),
+        classes=classes,
+        find_pairs=lambda: pair_table(truth, predicted, found),
+    )
+
+
+def critical_success(found: Sweep) -> np.ndarray:
+    """Mean over thresholds of TP / (TP + FP + FN) for each group; nan where there is nothing at all."""
+    all_objects = (found.truths + found.predictions)[:, None] - found.hits
+    with np.errstate(invalid="ignore"):
+        ratio: np.ndarray = found.hits / all_objects
+    return ratio.mean(axis=1)
+
+
+def fill_empty(value: np.ndarray, empty_image: Literal["skip", "one", "zero"]) -> np.ndarray:
+    """What an item without truths and predictions counts: nothing at all (nan stays), one or zero."""
+    return value if empty_image == "skip" else np.nan_to_num(value, nan=float(empty_image == "one"))

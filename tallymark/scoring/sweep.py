@@ -1,0 +1,68 @@
+"""Hits and misses at a range of IoU thresholds, counted for every group of objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tallymark.data.geometry import Pairs, Solid
+from tallymark.scoring.match import Match, match
+
+Comparison = Literal["gt", "ge"]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What matching found. `twentieths` are the thresholds in steps of 0.05: 10 means 0.50.
+
+    `hits[g, k]` is the number of matched pairs of group g at threshold k; `truths` and `predictions` count objects.
+    `pairs` are all that can be a hit; `matched` and `step` name the matched ones and the threshold's number.
+    """
+
+    twentieths: tuple[int, ...]
+    hits: np.ndarray
+    truths: np.ndarray
+    predictions: np.ndarray
+    pairs: Pairs
+    matched: np.ndarray
+    step: np.ndarray
+
+
+def sweep(
+    truth: Solid,
+    predicted: Solid,
+    truth_group: np.ndarray,
+    predicted_group: np.ndarray,
+    groups: int,
+    *,
+    twentieths: tuple[int, ...],
+    confidence: np.ndarray,
+    comparison: Comparison = "gt",
+    mode: Match = "best_unmatched",
+) -> Sweep:
+    """Match the predictions of every group to its truths, the most confident first, at every threshold."""
+    pairs = truth.pairs(predicted, truth_group, predicted_group, least=twentieths[0] / 20)
+    level = _level(pairs, twentieths, comparison)
+    matched, step = match(pairs, level, -confidence, mode)
+    steps = len(twentieths)
+    cell = truth_group[pairs.first[matched]] * steps + step
+    return Sweep(
+        twentieths,
+        np.bincount(cell, minlength=groups * steps).reshape(groups, steps),
+        np.bincount(truth_group, minlength=groups),
+        np.bincount(predicted_group, minlength=groups),
+        pairs,
+        matched,
+        step,
+    )
+
+
+def _level(pairs: Pairs, twentieths: tuple[int, ...], comparison: Comparison) -> np.ndarray:
+    """How many thresholds each pair passes. Compared as 20 I > k U: for whole pixels that is exact."""
+    level = np.zeros(len(pairs), np.int64)
+    scaled = 20 * pairs.intersection
+    for k in twentieths:
+        level += scaled > k * pairs.union if comparison == "gt" else scaled >= k * pairs.union
+    return level

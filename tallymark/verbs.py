@@ -1,0 +1,220 @@
+"""What the command line does, as plain functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tallymark.challenge import Challenge, challenge
+from tallymark.data.annotations import Annotations
+from tallymark.data.audio import hours_of
+from tallymark.data.folders import RECORDINGS, media_files
+from tallymark.data.items import Items
+from tallymark.problems import BadInput, Problem, Problems
+from tallymark.reading import parse_reading
+from tallymark.scoring.compare import Comparison, compare_scores
+from tallymark.scoring.score import Score
+from tallymark.submit.dialect import Change, write_submission
+from tallymark.submit.repair import repair_file
+from tallymark.submit.rows import align, report_unknown
+
+Source = str | Path
+Options = Mapping[str, object]
+
+
+def score(
+    name: str,
+    truth: Source,
+    submission: Source,
+    *,
+    images: Source | None = None,
+    audio: Source | None = None,
+    **options: object,
+) -> Score:
+    """Score a submission by the official rule.
+
+    Parameters
+    ----------
+    truth: the official annotations. images: a sample submission (or data folder) that names the ids to score;
+        without it the ids of the truth are scored.
+    audio: (upcalls) the folder of recordings, whose headers give the hours.
+    options: the reading, e.g. `match="best_overall"`.
+
+    Examples
+    --------
+    >>> tallymark.score("wheat", "train.csv", "submission.csv").value  # doctest: +SKIP
+    """
+    what, problems = challenge(name), Problems()
+    reading: Any = parse_reading(what.reading, options)
+    expected = _read_truth(what, truth, images, reading, problems)
+    if audio is not None:
+        reading = _with_hours(what, reading, audio, expected, problems)
+    predicted = what.dialect.read(submission, reading, problems)
+    return _score(what, expected, predicted, submission, reading, problems)
+
+
+def compare(
+    name: str, truth: Source, a: Source, b: Source, *, images: Source | None = None, seed: int = 0, **options: object
+) -> Comparison:
+    """Compare two submissions item by item."""
+    what, problems = challenge(name), Problems()
+    reading: Any = parse_reading(what.reading, options)
+    expected = _read_truth(what, truth, images, reading, problems)
+    read = [(path, what.dialect.read(path, reading, problems)) for path in (a, b)]
+    first, second = (_score(what, expected, predicted, path, reading, problems) for path, predicted in read)
+    return compare_scores(first, second, seed=seed)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found: how many items and objects, and every problem."""
+
+    items: int
+    objects: int
+    problems: Problems
+
+
+def check(name: str, submission: Source, *, against: Source | None = None, **options: object) -> Checked:
+    """Check a submission without the answers.
+
+    `against` is a sample submission or a data folder: then missing and unknown ids are problems too.
+    """
+    what, problems = challenge(name), Problems()
+    reading: Any = parse_reading(what.reading, options)
+    predicted = what.dialect.read(submission, reading, problems)
+    if predicted is None:
+        return Checked(0, 0, problems)
+    if against is not None:
+        expected = _named_like(_expected_items(what, against, reading, problems), predicted.items)
+        if what.sparse:
+            report_unknown(
+                np.flatnonzero(expected.find(predicted.items.ids) < 0), predicted.items, str(submission), problems
+            )
+        else:
+            align(predicted, expected, reading, str(submission), problems)
+    return Checked(len(predicted.items), len(predicted), problems)
+
+
+def repair(
+    name: str, submission: Source, out: Source, *, against: Source | None = None, **options: object
+) -> list[Change]:
+    """Write a valid form of a submission to `out`; returns everything that was changed."""
+    what, problems = challenge(name), Problems()
+    reading: Any = parse_reading(what.reading, options)
+    if Path(submission).resolve() == Path(out).resolve():
+        remedy = "name another file: a repair keeps the original"
+        raise BadInput(Problem("same_file", str(out), "the submission itself", "another file", remedy))
+    expected = None
+    if against is not None:
+        expected = _expected_items(what, against, reading, problems).ids.to_list()
+        problems.raise_if_any()
+    changes = repair_file(what.dialect, submission, out, expected, reading)
+    what.dialect.read(out, reading, problems)
+    problems.raise_if_any()
+    return changes
+
+
+def write(
+    name: str, annotations: Annotations[Any], path: Source, *, form: str | None = None, **options: object
+) -> None:
+    """Write predictions as a submission that is known to be valid."""
+    what = challenge(name)
+    write_submission(what.dialect, annotations, path, parse_reading(what.reading, options), form)
+
+
+def read_truth(name: str, path: Source, **options: object) -> Annotations[Any]:
+    """The official annotations of a challenge."""
+    return _read_alone(name, path, "read_truth", options)
+
+
+def read_submission(name: str, path: Source, **options: object) -> Annotations[Any]:
+    """The predictions in a submission."""
+    return _read_alone(name, path, "read", options)
+
+
+def _read_alone(name: str, path: Source, function: str, options: Options) -> Annotations[Any]:
+    what, problems = challenge(name), Problems()
+    found: Annotations[Any] = getattr(what.dialect, function)(path, parse_reading(what.reading, options), problems)
+    problems.raise_if_any()
+    return found
+
+
+def _read_truth(
+    what: Challenge, path: Source, images: Source | None, reading: Any, problems: Problems
+) -> Annotations[Any] | None:
+    """The truth under the items that are to be scored."""
+    truth = what.dialect.read_truth(path, reading, problems)
+    if truth is None or images is None:
+        return truth
+    items = _expected_items(what, images, reading, problems)
+    if truth.items.group is None:
+        return truth.onto(items)
+    at = truth.items.find(items.ids)
+    group = pl.Series([truth.items.group[int(k)] if k >= 0 else "(none)" for k in at], dtype=pl.String)
+    return truth.onto(replace(items, group=group))
+
+
+def _score(
+    what: Challenge,
+    truth: Annotations[Any] | None,
+    predicted: Annotations[Any] | None,
+    file: Source,
+    reading: Any,
+    problems: Problems,
+) -> Score:
+    if truth is not None and predicted is not None:
+        if what.sparse:
+            ids = pl.concat([truth.items.ids, predicted.items.ids]).unique(maintain_order=True)
+            items = Items(ids)
+            truth, predicted = truth.onto(items), predicted.onto(items)
+        else:
+            predicted = align(predicted, truth.items, reading, str(file), problems)
+    problems.raise_if_any()
+    assert truth is not None, "an unreadable truth is a problem"
+    assert predicted is not None, "an unreadable submission is a problem"
+    return what.score(truth, predicted, reading)
+
+
+def _expected_items(what: Challenge, source: Source, reading: Any, problems: Problems) -> Items:
+    """The ids that a sample submission or a data folder names."""
+    path = Path(source)
+    if path.is_dir():
+        samples = sorted(path.glob("sample_submission*.csv"))
+        if len(samples) != 1:
+            return Items.of(what.dialect.folder_ids(path, problems))
+        path = samples[0]
+    sample = what.dialect.read(path, reading, problems)
+    return Items.of([]) if sample is None else Items(sample.items.ids)
+
+
+def _named_like(expected: Items, given: Items) -> Items:
+    """File names without their suffix where the submission writes them so."""
+    if (expected.find(given.ids) >= 0).any():
+        return expected
+    stems = Items.of(list(dict.fromkeys(Path(name).stem for name in expected.ids)))
+    return stems if len(stems) == len(expected) and (stems.find(given.ids) >= 0).any() else expected
+
+
+def _with_hours(
+    what: Challenge, reading: Any, audio: Source, truth: Annotations[Any] | None, problems: Problems
+) -> Any:
+    """The reading with the hours of the recordings in a folder."""
+    if not hasattr(reading, "hours"):
+        raise BadInput(Problem("bad_option", "audio", what.name, "a challenge of recordings", "leave it out"))
+    recordings = media_files(Path(audio), RECORDINGS, problems)
+    hours = hours_of(recordings, problems)
+    names = {path.name for path in recordings}
+    absent = [] if truth is None else [name for name in truth.items.ids if Path(name).name not in names]
+    expected, remedy = "every recording that the truth names", "name the folder with all of them, or give --hours"
+    problems.add_each(
+        "missing_audio",
+        str(audio),
+        absent,
+        lambda name: Problem("missing_audio", str(audio), f"no {name}", expected, remedy, item=name),
+    )
+    return replace(reading, hours=hours) if hours > 0 else reading

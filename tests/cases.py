@@ -1,0 +1,68 @@
+"""The hand-computed cases in `conformance/`, as files that the product reads."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parent / "conformance"
+TOLERANCE = 1e-12
+
+
+def all_cases() -> list[Any]:
+    """A pytest parameter (challenge, case) for every case."""
+    return [
+        pytest.param(path.stem, case, id=f"{path.stem}-{case['name']}")
+        for path in sorted(FOLDER.glob("*.json"))
+        for case in json.loads(path.read_text())["cases"]
+    ]
+
+
+def write_files(case: Mapping[str, Any], folder: Path) -> tuple[Path, Path, Path | None, dict[str, Any]]:
+    """The case's truth, prediction and list of images as files, and its other options."""
+    options = dict(case["options"])
+    texts = {"truth": case["truth"], "prediction": case["prediction"], "images": options.pop("images", None)}
+    paths = {name: folder / f"{name}.csv" for name in texts}
+    for name, text in texts.items():
+        if text is not None:
+            paths[name].write_bytes(text.encode())
+    return paths["truth"], paths["prediction"], paths["images"] if texts["images"] else None, options
+
+
+def assert_values(expected: Mapping[str, Any], got: Mapping[str, Any], per_item: Mapping[str, float | None]) -> None:
+    """Compare a score (as `--json` prints it) with what the case expects."""
+    for name, value in expected.items():
+        if name in ("exact", "per_image"):
+            continue
+        if value is None:
+            assert got[name] is None
+            assert got["note"]
+        else:
+            assert got[name] == pytest.approx(value, abs=TOLERANCE, rel=0), name
+    exact = expected["exact"]
+    for name, fraction in (exact if isinstance(exact, dict) else {"score": exact}).items():
+        if fraction is not None:
+            assert abs(Fraction(got[name]) - Fraction(fraction)) <= TOLERANCE, name
+    for item, fraction in expected.get("per_image", {}).items():
+        score = per_item[item]
+        if fraction is None:
+            assert score is None
+        else:
+            assert score is not None, item
+            assert math.isclose(score, Fraction(fraction), abs_tol=TOLERANCE), item
+
+
+def assert_error(expected: Mapping[str, Any], problems: list[dict[str, Any]]) -> None:
+    """The case's error must be among the problems, with its row and id, and must be the first of its row."""
+    wanted = {"kind": expected["kind"], "line": expected.get("row"), "item": expected.get("id")}
+    named = [{key: problem.get(key) for key in wanted} for problem in problems]
+    if "id" not in expected:
+        wanted.pop("item")
+        named = [{key: problem[key] for key in wanted} for problem in named]
+    assert wanted in named
