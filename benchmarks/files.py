@@ -120,13 +120,14 @@ def lyft(folder: Path, samples: int = 27_468, volumes: int = 25, seed: int = 0) 
     write("lyft", Annotations.gather(items, found_item, Cuboids.of(found), label=found_label, score=found_score,
                                      classes=CLASSES), submission)  # fmt: skip
     names = items.ids.to_list()
-    texts = [f"{' '.join(map(repr, row))} {CLASSES[k]}" for row, k in zip(truth_rows.tolist(), label.tolist(), strict=True)]
+    texts = [
+        f"{' '.join(map(repr, row))} {CLASSES[k]}" for row, k in zip(truth_rows.tolist(), label.tolist(), strict=True)
+    ]
     ends = np.cumsum(np.bincount(item, minlength=samples)).tolist()
     with truth.open("w") as out:
         out.write("Id,PredictionString\n")
         out.writelines(
-            f"{name},{' '.join(texts[start:end])}\n"
-            for name, start, end in zip(names, [0, *ends], ends, strict=False)
+            f"{name},{' '.join(texts[start:end])}\n" for name, start, end in zip(names, [0, *ends], ends, strict=False)
         )
     return truth, submission
 

@@ -39,8 +39,9 @@ class Items:
 
 def first_seen(ids: pl.Series, line: np.ndarray, group: pl.Series | None = None) -> tuple[Items, np.ndarray]:
     """The different ids of a file in order of first appearance, and the item of every row."""
-    rows = pl.DataFrame({"id": ids, "row": np.arange(len(ids))})
-    first = rows.unique("id", keep="first", maintain_order=True)
-    at = first["row"].to_numpy()
-    items = Items(first["id"], None if group is None else group[at], line[at])
-    return items, items.find(ids)
+    new = (ids != ids.shift(1)).fill_null(True).to_numpy()  # rows of an item mostly follow each other
+    start = np.flatnonzero(new)
+    heads = ids[start]
+    first = start[heads.is_first_distinct().to_numpy()]
+    items = Items(ids[first], None if group is None else group[first], line[first])
+    return items, items.find(heads)[np.cumsum(new) - 1]

@@ -119,7 +119,7 @@ def _read_bytes(path: str | Path, problems: Problems) -> bytes | None:
         refuse("encoding", "UTF-16 text", "UTF-8 text", "save the file as CSV in UTF-8", line=1)
         return None
     data = data.removeprefix(b"\xef\xbb\xbf")
-    if b"\r\n" in data:
+    if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
     if not data or data.isspace():
         refuse("empty_file", "an empty file", "a header and rows", "check that the file was written to its end")
@@ -158,7 +158,7 @@ def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | N
     if start == len(data):
         return pl.DataFrame(schema=dict.fromkeys(header, pl.String))
     rows = data.count(b"\n", start) + (not data.endswith(b"\n"))
-    if data.find(b"\r", start) >= 0 or data.find(b"\n\n", start - 1) >= 0:
+    if b"\r" in data:
         return None
     quoted = data.find(b'"', start) >= 0
     commas = _commas_outside_quotes(data, start) if quoted else data.count(b",", start)
@@ -182,20 +182,18 @@ def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | N
 
 
 def _commas_outside_quotes(data: bytes, start: int) -> int | None:
-    """How many commas separate fields. None unless every quote encloses one whole field on one line."""
+    """How many commas separate fields. None unless every quote opens or closes a whole field."""
     text = np.frombuffer(data, np.uint8)[start - 1 :]  # the header's line end comes first
-    quote = np.flatnonzero(text == ord('"'))
-    opening, closing = quote[::2], quote[1::2]
+    quotes = np.flatnonzero(text == ord('"'))
+    opening, closing = quotes[::2], quotes[1::2]
     if len(opening) != len(closing):
         return None
     edges = np.concatenate([text[opening - 1], text[closing[closing < len(text) - 1] + 1]])
-    inside = np.zeros(len(text), np.int8)
-    inside[opening], inside[closing] = 1, -1
-    outside = np.cumsum(inside, dtype=np.int8) == 0
-    line_end = text == ord("\n")
-    if not np.isin(edges, (ord(","), ord("\n"))).all() or not outside[line_end].all():
+    if not ((edges == ord(",")) | (edges == ord("\n"))).all():
         return None
-    return int(np.count_nonzero((text == ord(",")) & outside))
+    commas = np.flatnonzero(text == ord(","))
+    inside = np.searchsorted(commas, closing) - np.searchsorted(commas, opening)
+    return len(commas) - int(inside.sum())
 
 
 def _parse_by_line(body: str, header: list[str], file: str, problems: Problems) -> Table:

@@ -34,9 +34,11 @@ class Tokens:
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
 
-def read_numbers(cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64] = pl.Float64) -> Tokens:
-    """Split cells (without blanks at their ends) at blanks and read every token as a number."""
-    return _read(cells, kind, 0)
+def read_numbers(
+    cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64] = pl.Float64, separator: str = " "
+) -> Tokens:
+    """Split cells (without blanks at their ends) at blanks, or another separator, and read every token as a number."""
+    return _read(cells, kind, 0, separator)
 
 
 def read_records(cells: pl.Series, width: int) -> Tokens:
@@ -47,8 +49,8 @@ def read_records(cells: pl.Series, width: int) -> Tokens:
     return _read(cells, pl.Float64, width)
 
 
-def _read(cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64], width: int) -> Tokens:
-    parts = [_read_chunk(chunk, kind, width) for chunk in _chunks(cells)]
+def _read(cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64], width: int, separator: str = " ") -> Tokens:
+    parts = [_read_chunk(chunk, kind, width, separator) for chunk in _chunks(cells)]
     dtype = np.float64 if kind is pl.Float64 else np.int64
     return Tokens(
         np.concatenate([values for values, _, _ in parts] or [np.empty(0, dtype)]),
@@ -68,13 +70,14 @@ def _chunks(cells: pl.Series) -> Iterator[pl.Series]:
 
 
 def _read_chunk(
-    cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64], width: int
+    cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64], width: int, separator: str
 ) -> tuple[np.ndarray, np.ndarray, pl.Series]:
     filled = cells.str.len_bytes().to_numpy() > 0
-    lists = cells.filter(pl.Series(filled)).str.split(" ")
+    texts = cells if filled.all() else cells.filter(pl.Series(filled))
+    lists = texts.str.split(separator)
     tokens = lists.explode()
     if (tokens == "").any():  # blanks other than single spaces
-        lists = cells.filter(pl.Series(filled)).str.replace_all(f"[{BLANKS}]+", " ").str.split(" ")
+        lists = texts.str.replace_all(f"[{BLANKS}]+", " ").str.split(separator)
         tokens = lists.explode()
     counts = np.zeros(len(cells), np.int64)
     counts[filled] = lists.list.len().to_numpy()

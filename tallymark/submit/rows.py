@@ -67,7 +67,9 @@ def align(
     if reading.extra == "error":
         report_unknown(np.flatnonzero(index < 0), predicted.items, file, problems)
     if reading.missing == "error":
-        report_missing(np.setdiff1d(np.arange(len(items)), index), items, file, problems)
+        seen = np.zeros(len(items), bool)
+        seen[index[index >= 0]] = True
+        report_missing(np.flatnonzero(~seen), items, file, problems)
     return predicted.onto(items)
 
 

@@ -1,15 +1,78 @@
-"""Mending masks that are written as runs of pixels."""
+"""Masks that are written as `start length` pairs, one mask in a row: reading and mending them."""
 
 from __future__ import annotations
 
 import re
 from itertools import pairwise
 
+import numpy as np
+import polars as pl
+
+from tallymark.data.geometry import Masks
+from tallymark.data.tables import Table
+from tallymark.data.tokens import NOT_AN_INTEGER, read_numbers
+from tallymark.problems import Problems, clip
 from tallymark.submit.dialect import Note, Row
 from tallymark.submit.records import is_number
 
 Runs = list[tuple[int, int]]
 """Half-open stretches of pixels, ascending, without overlap; pixel 1 is the first."""
+
+
+def read_masks(
+    table: Table, ids: pl.Series, column: str, shape: tuple[int, int], problems: Problems
+) -> tuple[Masks, np.ndarray]:
+    """The masks of a column, and the row of each. Blank cells hold none; a cell that is no mask is reported."""
+    cells = table.text(column)
+    tokens = read_numbers(cells, pl.Int64)
+    good = np.ones(len(cells), bool)
+
+    def refuse(kind: str, rows: np.ndarray, expected: str, remedy: str) -> None:
+        rows = np.unique(rows[good[rows]])  # one problem a row: the others would follow from it
+        good[rows] = False
+        table.report(
+            problems, kind, rows, column, expected, remedy, ids=ids, found=lambda row: _shown(cells[row], kind)
+        )
+
+    height, width = shape
+    size, bounds = height * width, f"pixels from 1 to {height * width} ({height} x {width})"
+    refuse("token_count", np.flatnonzero(tokens.counts % 2), "start length pairs", "write an even count of numbers")
+    values = tokens.values if good.all() else tokens.values[np.repeat(good, tokens.counts)]
+    start, length = np.ascontiguousarray(values[::2]), np.ascontiguousarray(values[1::2])
+    count = np.where(good, tokens.counts // 2, 0)
+    ends = np.cumsum(count)
+
+    def rows_of(bad: np.ndarray) -> np.ndarray:
+        return np.searchsorted(ends, np.flatnonzero(bad), "right")
+
+    odd = rows_of((start == NOT_AN_INTEGER) | (length == NOT_AN_INTEGER))
+    huge = np.array([row for row in np.unique(odd).tolist() if _all_integers(cells[row])], np.int64)
+    refuse("out_of_bounds", huge, bounds, "mend the runs")
+    refuse("not_an_integer", odd, "whole numbers", "write plain whole numbers")
+    refuse("not_positive", rows_of((start < 1) | (length < 1)), "starts and lengths from 1 on", "count pixels from 1")
+    outside = (start > size) | (length > size - start + 1)
+    refuse("out_of_bounds", rows_of(outside), bounds, "mend the runs, or read with shape=HEIGHTxWIDTH")
+    last_of_row = np.zeros(len(start), bool)
+    last_of_row[ends[count > 0] - 1] = True
+    step = np.append(start[1:] - start[:-1], 0)[: len(start)]
+    refuse("not_sorted", rows_of((step < 0) & ~last_of_row), "ascending starts", "sort the pairs")
+    refuse("duplicate_pixel", rows_of((step < length) & ~last_of_row), "every pixel once", "merge the runs")
+    if not good.all():
+        kept = np.repeat(good, count)
+        start, length = start[kept], length[kept]
+    rows = np.flatnonzero(good & (count > 0))
+    return Masks(start - 1, length, np.concatenate([[0], np.cumsum(count[rows])]), shape), rows
+
+
+def _shown(cell: str, kind: str) -> str:
+    return f"{len(cell.split())} values in {clip(cell)}" if kind == "token_count" else clip(cell)
+
+
+def _all_integers(cell: str) -> bool:
+    return all(_INTEGER.fullmatch(token) for token in cell.split())
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 def mend_runs(row: Row, column: str, shape: tuple[int, int], note: Note) -> Runs:
@@ -63,7 +126,7 @@ def _confidence(row: Row, rows: list[Row]) -> float:
 
 
 def _is_integer(token: str) -> bool:
-    return re.fullmatch(r"[+-]?[0-9]{1,4000}", token) is not None
+    return len(token) < 4000 and _INTEGER.fullmatch(token) is not None  # Python refuses longer ones
 
 
 def _valid(runs: Runs) -> bool:

@@ -63,37 +63,42 @@ def _labels(
     table: Table, items: Items, names: list[str], count: int, reading: Reading, problems: Problems
 ) -> Annotations[Labels]:
     """The `count` class ids in these columns of each row; rows without are reported and have none."""
-    rows = len(items)
-    cells = pl.select(pl.concat_str([table.text(name) for name in names], separator=" ")).to_series()
-    cells = cells.str.strip_chars() if len(names) > 1 else cells
-    tokens = read_numbers(cells, pl.Int64)
-    good = np.ones(rows, bool)
+    cells = [table.text(name) for name in names]
+    if len(names) > 1:
+        values = np.stack([cell.cast(pl.Int64, strict=False).fill_null(NOT_AN_INTEGER).to_numpy() for cell in cells], 1)
+        given = np.stack([(cell != "").to_numpy() for cell in cells], 1).sum(axis=1)
+    else:
+        tokens = read_numbers(cells[0], pl.Int64)
+        given = tokens.counts
+        values = np.full((len(items), count), NOT_AN_INTEGER)
+        values[given == count] = tokens.values[np.repeat(given == count, given)].reshape(-1, count)
+    good = np.ones(len(items), bool)
 
     def refuse(kind: str, bad: np.ndarray, expected: str, remedy: str) -> None:
-        bad = bad & good  # one problem a row: the others would follow from it
-        good[bad] = False
-        rows_of_it = np.flatnonzero(bad)
+        rows = np.flatnonzero(bad & good)  # one problem a row: the others would follow from it
+        good[rows] = False
         table.report(
-            problems, kind, rows_of_it, names[0], expected, remedy, ids=items.ids, found=lambda row: clip(cells[row])
+            problems,
+            kind,
+            rows,
+            names[0],
+            expected,
+            remedy,
+            ids=items.ids,
+            found=lambda row: clip(",".join(cell[row] for cell in cells)),
         )
 
-    refuse("label_count", tokens.counts != count, f"{count} labels", "write each label once, the surest first")
-    bad = np.bincount(tokens.row[tokens.values == NOT_AN_INTEGER], minlength=rows) > 0
-    refuse("not_an_integer", bad, "class ids as whole numbers", "write 3, not 3.0 or a name")
-    values = tokens.values[np.repeat(good, tokens.counts)].reshape(-1, count)
-    at = np.flatnonzero(good)
-    top = reading.num_classes
-    outside = (values < 0).any(axis=1) if top is None else ((values < 0) | (values >= top)).any(axis=1)
-    bad = np.zeros(rows, bool)
-    bad[at[outside]] = True
-    refuse("label_range", bad, f"class ids from 0 {'on' if top is None else f'to {top - 1}'}", "count classes from 0")
-    if reading.duplicates == "error" and count > 1:
-        ranked = np.sort(values, axis=1)
-        bad = np.zeros(rows, bool)
-        bad[at[(ranked[:, 1:] == ranked[:, :-1]).any(axis=1)]] = True
-        refuse("duplicate_label", bad, "different labels", "name each label once")
-    values = tokens.values[np.repeat(good, tokens.counts)]
-    return Annotations.gather(items, np.repeat(np.flatnonzero(good), count), Labels(values))
+    top, ranked = reading.num_classes, np.sort(values, axis=1)
+    refuse("label_count", given != count, f"{count} labels", "write each label once, the surest first")
+    refuse("not_an_integer", ranked[:, 0] == NOT_AN_INTEGER, "class ids as whole numbers", "write 3, not 3.0 or a name")
+    outside = (ranked[:, 0] < 0) | (ranked[:, -1] >= (np.inf if top is None else top))
+    refuse(
+        "label_range", outside, f"class ids from 0 {'on' if top is None else f'to {top - 1}'}", "count classes from 0"
+    )
+    if reading.duplicates == "error":
+        repeated = (ranked[:, 1:] == ranked[:, :-1]).any(axis=1)
+        refuse("duplicate_label", repeated, "different labels", "name each label once")
+    return Annotations.gather(items, np.repeat(np.flatnonzero(good), count), Labels(values[good].ravel()))
 
 
 def write(annotations: Annotations[Labels], path: str | Path, form: str) -> None:

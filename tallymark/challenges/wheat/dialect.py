@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 from tallymark.challenges.wheat.rule import Reading
 from tallymark.data.annotations import Annotations
@@ -37,16 +36,13 @@ def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annota
     group = table.text("source") if "source" in table.header else None
     items, item = first_seen(ids, table.line, group)
     cells = table.text("bbox")
-    listed = pl.DataFrame({"cell": cells}).select(
-        (pl.col("cell") == "")
-        | (
-            pl.col("cell").str.starts_with("[")
-            & pl.col("cell").str.ends_with("]")
-            & (pl.col("cell").str.count_matches(",", literal=True) == 3)
-        )
-    )
-    tokens = read_numbers(cells.str.strip_chars("[] ").str.replace_all(",", " ", literal=True))
-    good = listed.to_series().to_numpy() & ((tokens.counts == 4) | (tokens.counts == 0))
+    inner = cells.str.strip_prefix("[").str.strip_suffix("]")
+    brackets = (cells.str.len_bytes() - inner.str.len_bytes()).to_numpy()
+    tokens = read_numbers(inner, separator=", ")
+    if np.isnan(tokens.values).any():  # perhaps other blanks around the commas
+        inner = inner.str.replace_all(r"\s*,\s*", ", ").str.strip_chars()
+        tokens = read_numbers(inner, separator=", ")
+    good = (tokens.counts == 4) & (brackets == 2) | (cells.str.len_bytes() == 0).to_numpy()
     values = tokens.values[np.repeat(good, tokens.counts)].reshape(-1, 4)
     row = np.flatnonzero(good & (tokens.counts == 4))
     finite = np.isfinite(values).all(axis=1)

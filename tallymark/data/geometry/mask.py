@@ -86,15 +86,26 @@ class Masks:
         intersection = covered[a.offsets[1:]] - covered[a.offsets[:-1]]
         return intersection, a.area + b.area - intersection
 
+    def collisions(self, group: np.ndarray) -> Pairs:
+        """Pairs of masks of one picture (the earlier first) that share a pixel."""
+        return self._pairs(self, group, group, 0.0, earlier_first=True)
+
     def pairs(self, other: Masks, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
         """Pairs of the same group (picture) with IoU >= `least` and above 0."""
+        return self._pairs(other, group, other_group, least)
+
+    def _pairs(
+        self, other: Masks, group: np.ndarray, other_group: np.ndarray, least: float, earlier_first: bool = False
+    ) -> Pairs:
         span, other_span, area, other_area = self.span, other.span, self.area, other.area
         reach = span.half + other_span.half.max(initial=0)
         found = []
         for i, j in candidates(span.centre, reach, group, other_span.centre, other_group):
-            touching = np.abs(span.centre[i] - other_span.centre[j]) < span.half[i] + other_span.half[j]
-            similar = np.minimum(area[i], other_area[j]) >= least * np.maximum(area[i], other_area[j])
-            i, j = i[touching & similar], j[touching & similar]
+            near = np.abs(span.centre[i] - other_span.centre[j]) < span.half[i] + other_span.half[j]
+            near &= np.minimum(area[i], other_area[j]) >= least * np.maximum(area[i], other_area[j])
+            if earlier_first:
+                near &= i < j
+            i, j = i[near], j[near]
             intersection, union = self.overlap(other, i, j)
             kept = (intersection > 0) & (intersection >= least * union)
             found.append((i[kept], j[kept], intersection[kept], union[kept]))

@@ -1,0 +1,29 @@
+"""Pieces that the peers share: the usual greedy matching, and reading without checks."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+
+def greedy_counts(iou: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Hits at each threshold for an (m predictions, n truths) matrix, predictions in order of confidence."""
+    hits = np.zeros(len(thresholds), int)
+    for step, threshold in enumerate(thresholds):
+        free = np.ones(iou.shape[1], bool)
+        for row in iou:
+            candidates = np.where(free, row, -1.0)
+            best = candidates.argmax()
+            if candidates[best] > threshold:
+                free[best] = False
+                hits[step] += 1
+    return hits
+
+
+def read_text(path: str) -> pl.DataFrame:
+    return pl.read_csv(path, infer_schema=False)
+
+
+def split_numbers(cells: pl.Series, dtype: type[pl.Float64] | type[pl.Int64], separator: str = " ") -> np.ndarray:
+    """All numbers of a column of strings, one after the other, without any check."""
+    return cells.drop_nulls().str.split(separator).explode().cast(dtype, strict=False).to_numpy()
