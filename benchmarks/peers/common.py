@@ -7,16 +7,22 @@ import polars as pl
 
 
 def greedy_counts(iou: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Hits at each threshold for an (m predictions, n truths) matrix, predictions in order of confidence."""
+    """Hits at each threshold for an (m predictions, n truths) matrix, predictions in order of confidence.
+
+    Looks only at pairs above the lowest threshold, which few public scripts do.
+    """
+    candidates: dict[int, list[tuple[float, int]]] = {}
+    for row, column in np.argwhere(iou > thresholds[0]).tolist():
+        candidates.setdefault(row, []).append((-iou[row, column], column))
     hits = np.zeros(len(thresholds), int)
-    for step, threshold in enumerate(thresholds):
-        free = np.ones(iou.shape[1], bool)
-        for row in iou:
-            candidates = np.where(free, row, -1.0)
-            best = candidates.argmax()
-            if candidates[best] > threshold:
-                free[best] = False
-                hits[step] += 1
+    for step, threshold in enumerate(thresholds.tolist()):
+        taken: set[int] = set()
+        for likings in candidates.values():
+            for negative, column in sorted(likings):
+                if -negative > threshold and column not in taken:
+                    taken.add(column)
+                    hits[step] += 1
+                    break
     return hits
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +28,7 @@ def plain_loop(truth_path: str, submission_path: str) -> float:
 
 
 def floor(truth_path: str, submission_path: str) -> float:
-    truth, submission = pl.read_csv(truth_path), pl.read_csv(submission_path)
-    guesses = submission.select("pred1", "pred2", "pred3").to_numpy()
-    np.count_nonzero((guesses == truth["label"].to_numpy()[:, None]).any(axis=1))
-    return math.nan
+    joined = pl.read_csv(truth_path).join(pl.read_csv(submission_path), on="image_name")
+    guesses = joined.select("pred1", "pred2", "pred3").to_numpy()
+    right = (guesses == joined["label"].to_numpy()[:, None]).any(axis=1)
+    return 1 - np.count_nonzero(right) / len(right)

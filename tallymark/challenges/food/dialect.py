@@ -66,7 +66,7 @@ def _labels(
     cells = [table.text(name) for name in names]
     if len(names) > 1:
         values = np.stack([cell.cast(pl.Int64, strict=False).fill_null(NOT_AN_INTEGER).to_numpy() for cell in cells], 1)
-        given = np.stack([(cell != "").to_numpy() for cell in cells], 1).sum(axis=1)
+        given = sum((cell != "").to_numpy().astype(np.int64) for cell in cells)
     else:
         tokens = read_numbers(cells[0], pl.Int64)
         given = tokens.counts
@@ -88,14 +88,15 @@ def _labels(
             found=lambda row: clip(",".join(cell[row] for cell in cells)),
         )
 
-    top, ranked = reading.num_classes, np.sort(values, axis=1)
+    top, lowest, highest = reading.num_classes, np.minimum.reduce(values.T), np.maximum.reduce(values.T)
     refuse("label_count", given != count, f"{count} labels", "write each label once, the surest first")
-    refuse("not_an_integer", ranked[:, 0] == NOT_AN_INTEGER, "class ids as whole numbers", "write 3, not 3.0 or a name")
-    outside = (ranked[:, 0] < 0) | (ranked[:, -1] >= (np.inf if top is None else top))
+    refuse("not_an_integer", lowest == NOT_AN_INTEGER, "class ids as whole numbers", "write 3, not 3.0 or a name")
+    outside = (lowest < 0) | (highest >= (np.inf if top is None else top))
     refuse(
         "label_range", outside, f"class ids from 0 {'on' if top is None else f'to {top - 1}'}", "count classes from 0"
     )
     if reading.duplicates == "error":
+        ranked = np.sort(values, axis=1)
         repeated = (ranked[:, 1:] == ranked[:, :-1]).any(axis=1)
         refuse("duplicate_label", repeated, "different labels", "name each label once")
     return Annotations.gather(items, np.repeat(np.flatnonzero(good), count), Labels(values[good].ravel()))

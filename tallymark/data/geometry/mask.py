@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from tallymark.data.geometry.pairs import Extent, Pairs, candidates, join
+from tallymark.data.geometry.pairs import Extent, Pairs, overlapping, ragged
 
 
 @dataclass(frozen=True)
@@ -52,23 +53,67 @@ class Masks:
         runs = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][index] - offsets[:-1], counts)
         return Masks(self.start[runs], self.length[runs], offsets, self.shape)
 
-    @property
+    @cached_property
     def area(self) -> np.ndarray:
         total = np.concatenate([[0], np.cumsum(self.length)])
         return total[self.offsets[1:]] - total[self.offsets[:-1]]
 
+    @cached_property
+    def frame(self) -> _Frame:
+        """Where each mask lies, found once for all comparisons."""
+        height = self.shape[0]
+        column = self.start // height
+        top = self.start - column * height
+        within = top + self.length <= height  # runs that end in the column they begin in
+        follows = np.append(True, column[1:] == column[:-1] + 1)[: len(column)]
+        filled = self.offsets[1:] > self.offsets[:-1]
+        begin, end = self.offsets[:-1][filled], self.offsets[1:][filled]
+        follows[begin] = True
+        first, last = np.zeros((2, len(self)), np.int64)
+        upper, lower = np.zeros((2, len(self)), np.int64)
+        plain = np.zeros(len(self), bool)
+        if len(begin):
+            first[filled], last[filled] = column[begin], (self.start[end - 1] + self.length[end - 1] - 1) // height
+            upper[filled] = np.minimum.reduceat(np.where(within, top, 0), begin)
+            lower[filled] = np.maximum.reduceat(np.where(within, top + self.length, height), begin)
+            plain[filled] = np.logical_and.reduceat(within & follows, begin)
+        return _Frame(first, last, upper, lower, plain)
+
     @property
-    def span(self) -> Extent:
-        """From the first to the last pixel in reading order, i.e. the columns that a mask touches."""
-        first = np.append(self.start, 0)[self.offsets[:-1]]
-        last = np.append(0, self.start + self.length)[self.offsets[1:]]
-        return Extent((first + last) / 2, np.maximum(last - first, 0) / 2)
+    def extents(self) -> list[Extent]:
+        """The columns and the rows that a mask touches."""
+        frame = self.frame
+        return [
+            Extent((frame.first + frame.last + 1) / 2, (frame.last + 1 - frame.first) / 2),
+            Extent((frame.upper + frame.lower) / 2, (frame.lower - frame.upper) / 2),
+        ]
 
     def overlap(self, other: Masks, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Pixels in both and in either, of the pairs (self[i], other[j]).
+        """Pixels in both and in either, of the pairs (self[i], other[j])."""
+        shared = np.zeros(len(i), np.int64)
+        plain = self.frame.plain[i] & other.frame.plain[j]
+        shared[plain] = self._shared_by_column(other, i[plain], j[plain])
+        shared[~plain] = self._shared_by_search(other, i[~plain], j[~plain])
+        return shared, self.area[i] + other.area[j] - shared
 
-        Each pair gets its own stretch of one line. The pixels of other[j] before a place on it are a sum over
-        whole runs and a part of one, found by one sorted search; a run of self[i] covers the difference of two.
+    def _shared_by_column(self, other: Masks, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """For masks of one run per column: the runs to compare are known without a search."""
+        a, b = self.frame, other.frame
+        from_column = np.maximum(a.first[i], b.first[j])
+        columns = np.maximum(np.minimum(a.last[i], b.last[j]) + 1 - from_column, 0)
+        run_a = self.offsets[i] + from_column - a.first[i]
+        to_b = other.offsets[j] + from_column - b.first[j] - run_a
+        shared = np.zeros(len(i), np.int64)
+        end_a, end_b = self.start + self.length, other.start + other.length
+        for pair, ka in ragged(run_a, run_a + columns):
+            kb = ka + to_b[pair]
+            pixels = np.minimum(end_a[ka], end_b[kb]) - np.maximum(self.start[ka], other.start[kb])
+            shared += np.bincount(pair, np.maximum(pixels, 0), minlength=len(i)).astype(np.int64)
+        return shared
+
+    def _shared_by_search(self, other: Masks, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """For any masks. Each pair gets its own stretch of one line; the pixels of other[j] before a place on it are
+        a sum over whole runs and a part of one, found by one sorted search; a run of self[i] covers a difference.
         """
         a, b = self.take(i), other.take(j)
         size = self.shape[0] * self.shape[1]
@@ -83,30 +128,42 @@ class Masks:
             return pixels
 
         covered = np.concatenate([[0], np.cumsum(pixels_before(at_a + a.length) - pixels_before(at_a))])
-        intersection = covered[a.offsets[1:]] - covered[a.offsets[:-1]]
-        return intersection, a.area + b.area - intersection
-
-    def collisions(self, group: np.ndarray) -> Pairs:
-        """Pairs of masks of one picture (the earlier first) that share a pixel."""
-        return self._pairs(self, group, group, 0.0, earlier_first=True)
+        return covered[a.offsets[1:]] - covered[a.offsets[:-1]]
 
     def pairs(self, other: Masks, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
         """Pairs of the same group (picture) with IoU >= `least` and above 0."""
-        return self._pairs(other, group, other_group, least)
+        return overlapping(
+            self.extents,
+            other.extents,
+            group,
+            other_group,
+            lambda i, j: self.overlap(other, i, j),
+            least,
+            symmetric=False,
+        )
 
-    def _pairs(
-        self, other: Masks, group: np.ndarray, other_group: np.ndarray, least: float, earlier_first: bool = False
-    ) -> Pairs:
-        span, other_span, area, other_area = self.span, other.span, self.area, other.area
-        reach = span.half + other_span.half.max(initial=0)
-        found = []
-        for i, j in candidates(span.centre, reach, group, other_span.centre, other_group):
-            near = np.abs(span.centre[i] - other_span.centre[j]) < span.half[i] + other_span.half[j]
-            near &= np.minimum(area[i], other_area[j]) >= least * np.maximum(area[i], other_area[j])
-            if earlier_first:
-                near &= i < j
-            i, j = i[near], j[near]
-            intersection, union = self.overlap(other, i, j)
-            kept = (intersection > 0) & (intersection >= least * union)
-            found.append((i[kept], j[kept], intersection[kept], union[kept]))
-        return join(found)
+    def collisions(self, group: np.ndarray) -> Pairs:
+        """Pairs of masks of one picture, the earlier first, that share a pixel."""
+        return overlapping(
+            self.extents,
+            self.extents,
+            group,
+            group,
+            lambda i, j: self.overlap(self, i, j),
+            symmetric=False,
+            among_themselves=True,
+        )
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Columns `first` to `last` and rows `upper` to below `lower` of each mask.
+
+    `plain` masks have exactly one run in each column from the first to the last, as nearly all ships do.
+    """
+
+    first: np.ndarray
+    last: np.ndarray
+    upper: np.ndarray
+    lower: np.ndarray
+    plain: np.ndarray

@@ -51,25 +51,29 @@ def overlapping(
     group_first: np.ndarray,
     group_second: np.ndarray,
     overlap: Overlap,
-    least: float,
+    least: float = 0.0,
+    *,
+    symmetric: bool = True,
+    among_themselves: bool = False,
 ) -> Pairs:
     """Pairs of the same group with an IoU of at least `least`, and above 0.
 
     `first` and `second` give the extents along each axis; `overlap(i, j)` returns intersection and union of rows.
+    `among_themselves`: both are the same set, and each pair is wanted once, the earlier first.
 
-    From an IoU of one half on, two centrally symmetric convex shapes contain each other's centre: what they
-    share is convex and more than half of either, and a line through the centre leaves only half on each side.
-    So centres within reach are enough to look at, which leaves very few candidates.
+    From an IoU of one half on, two convex shapes that are `symmetric` about their centre contain each other's
+    centre: what they share is convex and at least half of either, and a line through the centre leaves only half
+    on each side. So centres within reach are enough to look at, which leaves very few candidates.
     """
-    centres_inside = least >= 0.5
+    centres_inside = symmetric and least >= 0.5
     slack = [1e-9 * (1 + np.abs(np.clip(axis.centre, -FARTHEST, FARTHEST)).max(initial=0)) for axis in first]
     reach = first[0].half * (1 + 1e-9) + slack[0]
     if not centres_inside:
         reach = reach + second[0].half.max(initial=0)
     found: list[tuple[np.ndarray, ...]] = []
     for i, j in candidates(first[0].centre, reach, group_first, second[0].centre, group_second):
-        near = np.ones(len(i), bool)
-        for axis_first, axis_second, tolerance in zip(first, second, slack, strict=True):
+        near = i < j if among_themselves else np.ones(len(i), bool)
+        for axis_first, axis_second, tolerance in list(zip(first, second, slack, strict=True))[centres_inside:]:
             half_i, half_j = axis_first.half[i], axis_second.half[j]
             limit = np.minimum(half_i, half_j) if centres_inside else half_i + half_j
             near &= np.abs(axis_first.centre[i] - axis_second.centre[j]) <= limit * (1 + 1e-9) + tolerance
