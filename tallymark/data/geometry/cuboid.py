@@ -63,6 +63,4 @@ class Cuboids:
 
     def pairs(self, other: Cuboids, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
         """Pairs of the same group with IoU >= `least` and above 0."""
-        return overlapping(
-            self.extents, other.extents, group, other_group, lambda i, j: self.overlap(other, i, j), least
-        )
+        return overlapping(self, other, group, other_group, least)

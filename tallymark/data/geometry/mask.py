@@ -132,27 +132,11 @@ class Masks:
 
     def pairs(self, other: Masks, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
         """Pairs of the same group (picture) with IoU >= `least` and above 0."""
-        return overlapping(
-            self.extents,
-            other.extents,
-            group,
-            other_group,
-            lambda i, j: self.overlap(other, i, j),
-            least,
-            symmetric=False,
-        )
+        return overlapping(self, other, group, other_group, least, symmetric=False)
 
     def collisions(self, group: np.ndarray) -> Pairs:
         """Pairs of masks of one picture, the earlier first, that share a pixel."""
-        return overlapping(
-            self.extents,
-            self.extents,
-            group,
-            group,
-            lambda i, j: self.overlap(self, i, j),
-            symmetric=False,
-            among_themselves=True,
-        )
+        return overlapping(self, self, group, group, symmetric=False, among_themselves=True)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -42,15 +43,21 @@ class Extent:
     half: np.ndarray
 
 
-Overlap = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+class Shapes(Protocol):
+    """What the search asks of a geometry."""
+
+    @property
+    def extents(self) -> list[Extent]: ...
+
+    def overlap(self, other: Any, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a coordinate of 1e308 is legal, and no hit
 def overlapping(
-    first: Sequence[Extent],
-    second: Sequence[Extent],
-    group_first: np.ndarray,
-    group_second: np.ndarray,
-    overlap: Overlap,
+    a: Shapes,
+    b: Shapes,
+    group_a: np.ndarray,
+    group_b: np.ndarray,
     least: float = 0.0,
     *,
     symmetric: bool = True,
@@ -58,27 +65,27 @@ def overlapping(
 ) -> Pairs:
     """Pairs of the same group with an IoU of at least `least`, and above 0.
 
-    `first` and `second` give the extents along each axis; `overlap(i, j)` returns intersection and union of rows.
     `among_themselves`: both are the same set, and each pair is wanted once, the earlier first.
 
     From an IoU of one half on, two convex shapes that are `symmetric` about their centre contain each other's
     centre: what they share is convex and at least half of either, and a line through the centre leaves only half
     on each side. So centres within reach are enough to look at, which leaves very few candidates.
     """
+    first, second = a.extents, b.extents
     centres_inside = symmetric and least >= 0.5
     slack = [1e-9 * (1 + np.abs(np.clip(axis.centre, -FARTHEST, FARTHEST)).max(initial=0)) for axis in first]
     reach = first[0].half * (1 + 1e-9) + slack[0]
     if not centres_inside:
         reach = reach + second[0].half.max(initial=0)
     found: list[tuple[np.ndarray, ...]] = []
-    for i, j in candidates(first[0].centre, reach, group_first, second[0].centre, group_second):
+    for i, j in candidates(first[0].centre, reach, group_a, second[0].centre, group_b):
         near = i < j if among_themselves else np.ones(len(i), bool)
         for axis_first, axis_second, tolerance in list(zip(first, second, slack, strict=True))[centres_inside:]:
             half_i, half_j = axis_first.half[i], axis_second.half[j]
             limit = np.minimum(half_i, half_j) if centres_inside else half_i + half_j
             near &= np.abs(axis_first.centre[i] - axis_second.centre[j]) <= limit * (1 + 1e-9) + tolerance
         i, j = i[near], j[near]
-        intersection, union = overlap(i, j)
+        intersection, union = a.overlap(b, i, j)
         kept = np.flatnonzero((intersection > 0) & (intersection >= least * union))
         found.append((i[kept], j[kept], intersection[kept], union[kept]))
     return join(found)

@@ -9,6 +9,10 @@ import numpy as np
 from tallymark.data.geometry.pairs import Extent, Pairs, overlapping
 
 
+ROUNDING = 1e-13
+"""A share of its area that a rectangle can seem to have in common with one that it only touches."""
+
+
 @dataclass(frozen=True)
 class RotatedBoxes:
     """Columns of n rectangles: centre, length along the heading, width across it.
@@ -65,9 +69,7 @@ class RotatedBoxes:
 
     def pairs(self, other: RotatedBoxes, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
         """Pairs of the same group with IoU >= `least` and above 0."""
-        return overlapping(
-            self.extents, other.extents, group, other_group, lambda i, j: self.overlap(other, i, j), least
-        )
+        return overlapping(self, other, group, other_group, least)
 
 
 def intersection_area(a: RotatedBoxes, b: RotatedBoxes) -> np.ndarray:
@@ -92,7 +94,8 @@ def intersection_area(a: RotatedBoxes, b: RotatedBoxes) -> np.ndarray:
     for start in range(4):
         end = (start + 1) % 4
         area += _under_edge(corner_u[start], corner_v[start], corner_u[end], corner_v[end], half_u, half_v)
-    return np.abs(area)
+    area = np.abs(area)
+    return np.where(area > ROUNDING * a.area, area, 0)
 
 
 def _under_edge(
