@@ -66,7 +66,7 @@ def _labels(
     cells = [table.text(name) for name in names]
     if len(names) > 1:
         values = np.stack([cell.cast(pl.Int64, strict=False).fill_null(NOT_AN_INTEGER).to_numpy() for cell in cells], 1)
-        given = sum((cell != "").to_numpy().astype(np.int64) for cell in cells)
+        given = np.add.reduce([(cell != "").to_numpy().astype(np.int64) for cell in cells])
     else:
         tokens = read_numbers(cells[0], pl.Int64)
         given = tokens.counts

@@ -104,7 +104,7 @@ def _under_edge(
     """Signed integral over u of the edge's v, both cut off at the half sides."""
     start, stop = np.clip(u0, -half_u, half_u), np.clip(u1, -half_u, half_u)
     run = u1 - u0
-    slope = (v1 - v0) / np.where(run == 0, 1, run)
+    slope = (v1 - v0) / np.where(np.abs(run) > 1e-200, run, np.inf)  # an upright edge has nothing below it
     v_start, v_stop = v0 + (start - u0) * slope, v1 + (stop - u1) * slope
     low, high = np.minimum(v_start, v_stop), np.maximum(v_start, v_stop)
     low_cut, high_cut = np.clip(low, -half_v, half_v), np.clip(high, -half_v, half_v)

@@ -1,0 +1,134 @@
+"""What every rule must satisfy, whatever the annotations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tallymark.challenge import challenge
+from tallymark.data.annotations import Annotations
+from tallymark.data.geometry import Labels
+from tallymark.data.items import Items
+from tests.made import NAMES, annotations
+
+SEEDS = range(25)
+READINGS: dict[str, list[dict[str, Any]]] = {
+    "wheat": [{}, {"match": "best_overall"}, {"empty_image": "one"}, {"box_convention": "inclusive"}],
+    "lyft": [
+        {},
+        {"class_mode": "agnostic"},
+        {"class_mode": "per_class_mean"},
+        {"metric": "sdk"},
+        {"metric": "mlebench"},
+    ],
+    "ships": [{}, {"iou_comparison": "ge"}],
+    "upcalls": [{}, {"buffer_s": 0.25}],
+    "food": [{}, {"num_classes": 211}],
+}
+CASES = [(name, options) for name in NAMES for options in READINGS[name]]
+
+
+def truth_of(name: str, seed: int) -> Annotations[Any]:
+    made = annotations(name, seed)
+    if name == "food":
+        return Annotations.gather(made.items, np.arange(len(made.items)), Labels(made.shapes.label[::3]))
+    return made
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_truth_against_itself_is_perfect(name: str, options: dict[str, Any]) -> None:
+    for seed in SEEDS:
+        truth, what = truth_of(name, seed), challenge(name)
+        predicted = annotations(name, seed)
+        score = what.score(truth, predicted, what.reading(**options))
+        nothing = name == "upcalls" and not len(truth)
+        undefined = name in ("wheat", "lyft") and (
+            not len(truth) or (options.get("metric") == "mlebench" and (truth.counts == 0).any())
+        )
+        if undefined and "empty_image" not in options:
+            assert np.isnan(score.value)
+            assert score.note
+        else:
+            assert score.value == (0 if name == "food" or nothing else 1)
+
+
+def disturbed(made: Annotations[Any], rng: np.random.Generator) -> Annotations[Any]:
+    """Some objects dropped, some doubled, and confidences drawn anew without ties."""
+    kept = np.repeat(np.arange(len(made)), rng.choice([0, 1, 1, 2], len(made)))
+    return Annotations.gather(
+        made.items,
+        made.item[kept],
+        made.shapes.take(kept),
+        label=None if made.label is None else made.label[kept],
+        score=rng.permutation(len(kept)) / max(1, len(kept)),
+        classes=made.classes,
+    )
+
+
+def shuffled(made: Annotations[Any], order: np.ndarray) -> Annotations[Any]:
+    """The same objects with the items, and the objects within each item, in another order."""
+    items = Items(made.items.ids[order])
+    position = np.argsort(order)
+    rows = np.arange(len(made))[::-1]
+    return Annotations.gather(
+        items,
+        position[made.item[rows]],
+        made.shapes.take(rows),
+        label=None if made.label is None else made.label[rows],
+        score=None if made.score is None else made.score[rows],
+        classes=made.classes,
+    )
+
+
+@pytest.mark.parametrize(("name", "options"), [case for case in CASES if case[0] != "food"])
+def test_the_order_of_rows_and_items_does_not_matter(name: str, options: dict[str, Any]) -> None:
+    what = challenge(name)
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        truth, predicted = truth_of(name, seed), disturbed(annotations(name, seed), rng)
+        reading = what.reading(**options)
+        expected = what.score(truth, predicted, reading)
+        order = rng.permutation(len(truth.items))
+        got = what.score(shuffled(truth, order), shuffled(predicted, order), reading)
+        assert got.value == pytest.approx(expected.value, abs=1e-12, nan_ok=True)
+        assert got.counts.equals(expected.counts)
+        assert (
+            got.items.select("item", "truths", "predictions")
+            .sort("item")
+            .equals(expected.items.select("item", "truths", "predictions").sort("item"))
+        )
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_the_total_of_equal_weights_is_the_score(name: str, options: dict[str, Any]) -> None:
+    what = challenge(name)
+    for seed in SEEDS:
+        truth, predicted = truth_of(name, seed), annotations(name, seed)
+        score = what.score(truth, predicted, what.reading(**options))
+        for weight in (1, 3):
+            again = score.total(np.full(len(truth.items), weight))
+            assert again == pytest.approx(score.value, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", ["wheat", "lyft", "ships"])
+def test_counts_items_and_pairs_agree(name: str) -> None:
+    what = challenge(name)
+    for seed in SEEDS:
+        truth = truth_of(name, seed)
+        predicted = disturbed(annotations(name, seed), np.random.default_rng(seed))
+        score = what.score(truth, predicted, what.reading())
+        hits = [score.items[f"tp_{round(100 * row['threshold'])}"].sum() for row in score.counts.to_dicts()]
+        assert hits == score.counts["tp"].to_list()
+        assert score.pairs["thresholds"].sum() == sum(hits)
+        assert (score.counts["tp"] + score.counts["fn"]).to_list() == [len(truth)] * score.counts.height
+        assert (score.counts["tp"] + score.counts["fp"]).to_list() == [len(predicted)] * score.counts.height
+
+
+def test_a_reading_is_printed_with_the_score() -> None:
+    what = challenge("lyft")
+    truth = truth_of("lyft", 1)
+    score = what.score(truth, annotations("lyft", 1), replace(what.reading(), metric="sdk"))
+    assert score.as_dict()["reading"]["metric"] == "sdk"  # type: ignore[index]
