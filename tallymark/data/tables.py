@@ -99,7 +99,8 @@ def read_table(path: str | Path, problems: Problems) -> Table | None:
 
 def write_table(path: str | Path, columns: Mapping[str, pl.Series | Sequence[str]]) -> None:
     """Write text columns as CSV: comma, LF, quotes only where needed."""
-    pl.DataFrame(dict(columns)).write_csv(Path(path), null_value="")
+    table = pl.DataFrame(dict(columns), schema_overrides=dict.fromkeys(columns, pl.String))
+    table.select(pl.all().replace("", None)).write_csv(Path(path), null_value="")  # an empty text would get quotes
 
 
 def number_text(values: np.ndarray) -> pl.Series:

@@ -14,6 +14,7 @@ CHUNK_BYTES = 1 << 23
 """Text split at once: the tokens of a whole file as strings would need several times its size in memory."""
 
 NOT_AN_INTEGER = np.iinfo(np.int64).min
+NO_WORDS = pl.Series(dtype=pl.String)
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def _read(cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64], width: int,
     return Tokens(
         np.concatenate([values for values, _, _ in parts] or [np.empty(0, dtype)]),
         np.concatenate([counts for _, counts, _ in parts] or [np.empty(0, np.int64)]),
-        pl.concat([words for _, _, words in parts] or [pl.Series(dtype=pl.String)]),
+        pl.concat([words for _, _, words in parts] or [NO_WORDS]),
     )
 
 
@@ -74,20 +75,24 @@ def _read_chunk(
 ) -> tuple[np.ndarray, np.ndarray, pl.Series]:
     filled = cells.str.len_bytes().to_numpy() > 0
     texts = cells if filled.all() else cells.filter(pl.Series(filled))
-    lists = texts.str.split(separator)
-    tokens = lists.explode()
-    if (tokens == "").any():  # blanks other than single spaces
-        lists = texts.str.replace_all(f"[{BLANKS}]+", " ").str.split(separator)
-        tokens = lists.explode()
+    lists, numbers = _split(texts, separator, kind)
+    words = len(numbers) // width if width else 0
+    if numbers.null_count() > words:  # perhaps blanks other than single spaces
+        lists, numbers = _split(texts.str.replace_all(f"[{BLANKS}]+", " "), separator, kind)
     counts = np.zeros(len(cells), np.int64)
     counts[filled] = lists.list.len().to_numpy()
-    numbers = tokens.cast(kind, strict=False)
     if kind is pl.Int64:
-        return numbers.fill_null(NOT_AN_INTEGER).to_numpy(), counts, tokens.clear()
+        return numbers.fill_null(NOT_AN_INTEGER).to_numpy(), counts, NO_WORDS
     values = numbers.fill_null(np.nan).to_numpy()
     if not width:
-        return values, counts, tokens.clear()
+        return values, counts, NO_WORDS
+    tokens = lists.explode()
     if (counts % width).any():
-        whole = pl.Series(np.repeat(counts % width == 0, counts))
-        tokens = tokens.filter(whole)
+        tokens = tokens.filter(pl.Series(np.repeat(counts % width == 0, counts)))
     return values, counts, tokens.gather_every(width, width - 1)
+
+
+def _split(texts: pl.Series, separator: str, kind: type[pl.Float64] | type[pl.Int64]) -> tuple[pl.Series, pl.Series]:
+    """The tokens of each text, and all of them as numbers (null where they are none)."""
+    lists = texts.str.split(separator)
+    return lists, lists.explode().cast(kind, strict=False)

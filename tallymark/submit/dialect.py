@@ -48,7 +48,7 @@ class Dialect(Protocol):
     def write(self, annotations: Annotations[Any], path: str | Path, form: str) -> None:
         """Write predictions as a submission."""
 
-    def columns(self, header: list[str]) -> list[str] | None:
+    def columns(self, header: list[str], reading: Any) -> list[str] | None:
         """The official columns among those of a submission, the id's first; None if they are not all there."""
 
     def mend(self, rows: list[Row], reading: Any, note: Note) -> list[dict[str, str]]:

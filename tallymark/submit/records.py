@@ -131,7 +131,7 @@ class RecordSheet:
         cells = pl.DataFrame({"item": np.arange(len(annotations.items))}).join(strings, "item", "left")
         write_table(path, {self.id_column: annotations.items.ids, self.column: cells.sort("item")["text"]})
 
-    def columns(self, header: list[str]) -> list[str] | None:
+    def columns(self, header: list[str], reading: object) -> list[str] | None:
         official = [self.id_column, self.column]
         return official if set(official) <= set(header) else None
 

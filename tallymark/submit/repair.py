@@ -24,7 +24,7 @@ def repair_file(
     `expected` are the ids that must be there: rows of others are dropped, missing ones added.
     Raises `BadInput` when the file as a whole cannot be read.
     """
-    rows, header, changes = _read_rows(dialect, source)
+    rows, header, changes = _read_rows(dialect, source, reading)
     by_item: dict[str, list[Row]] = {}
     for row in rows:
         by_item.setdefault(row.item, []).append(row)
@@ -53,13 +53,13 @@ def repair_file(
     return changes
 
 
-def _read_rows(dialect: Dialect, source: str | Path) -> tuple[list[Row], list[str], list[Change]]:
+def _read_rows(dialect: Dialect, source: str | Path, reading: Any) -> tuple[list[Row], list[str], list[Change]]:
     """The readable rows with all their columns, the official header, and what had to be dropped."""
     problems, changes = Problems(), list[Change]()
     table = read_table(source, problems)
     if table is None or any(problem.kind not in ROW_KINDS for problem in problems):
         raise BadInput(problems)
-    header = dialect.columns(table.header)
+    header = dialect.columns(table.header, reading)
     if header is None:
         found = clip(",".join(table.header))
         remedy = "name the columns as the challenge does; a repair does not guess them"

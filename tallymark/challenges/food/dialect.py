@@ -44,8 +44,8 @@ def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[
     table = read_table(path, problems)
     if table is None:
         return None
-    header = columns(table.header)
-    if header is None or len(header) not in (2, reading.k + 1) or len(header) != len(table.header):
+    header = columns(table.header, reading)
+    if header is None or len(header) != len(table.header):
         names = ",".join(f"pred{rank + 1}" for rank in range(reading.k))
         expected = f"image_name,{names}, or image_name and one column of {reading.k} labels"
         bad_header(table, expected, "name the columns of either form", problems)
@@ -118,13 +118,13 @@ def write(annotations: Annotations[Labels], path: str | Path, form: str) -> None
     write_table(path, table)
 
 
-def columns(header: list[str]) -> list[str] | None:
+def columns(header: list[str], reading: Reading) -> list[str] | None:
     id_column = _id_column(header)
-    if id_column is None:
-        return None
-    ranked = sorted((name for name in header if re.fullmatch(r"pred[0-9]+", name)), key=lambda name: int(name[4:]))
+    ranked = [f"pred{rank + 1}" for rank in range(reading.k)]
     others = [name for name in header if name != id_column]
-    return [id_column, *ranked] if ranked else [id_column, *others] if len(others) == 1 else None
+    if id_column is None or not (set(ranked) <= set(others) or len(others) == 1):
+        return None
+    return [id_column, *(ranked if set(ranked) <= set(others) else others)]
 
 
 def filler(header: list[str], reading: Reading) -> dict[str, str]:
@@ -140,7 +140,7 @@ def mend(rows: list[Row], reading: Reading, note: Note) -> list[dict[str, str]]:
     for row in rows[1:]:
         note(row, "dropped a second row of the item", ",".join(row.cells.values()), "")
     row = rows[0]
-    header = columns(list(row.cells)) or []
+    header = columns(list(row.cells), reading) or []
     written = " ".join(row.cells[name] for name in header[1:])
     labels = [label for label in map(_label, written.split()) if label is not None]
     if reading.num_classes is not None:

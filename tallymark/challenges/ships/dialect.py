@@ -84,7 +84,7 @@ def write(annotations: Annotations[Masks], path: str | Path, form: str) -> None:
     write_table(path, {"ImageId": rows["id"], "EncodedPixels": rows["text"]})
 
 
-def columns(header: list[str]) -> list[str] | None:
+def columns(header: list[str], reading: Reading) -> list[str] | None:
     return HEADER if set(HEADER) <= set(header) else None
 
 

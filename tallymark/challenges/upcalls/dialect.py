@@ -77,7 +77,7 @@ def write(annotations: Annotations[Instants], path: str | Path, form: str) -> No
     write_table(path, table)
 
 
-def columns(header: list[str]) -> list[str] | None:
+def columns(header: list[str], reading: Reading) -> list[str] | None:
     return HEADER if set(HEADER) <= set(header) else None
 
 
