@@ -59,6 +59,8 @@ class Problems:
 
     def add_each(self, kind: str, file: str, cases: Sequence[T], make: Callable[[T], Problem]) -> None:
         """One problem for each case; `make` is called only for those that are kept in full."""
+        if not cases:
+            return
         count = self._counts.get((kind, file), 0)
         self._kept.extend(make(case) for case in cases[: max(0, KEPT_PER_KIND - count)])
         self._counts[kind, file] = count + len(cases)

@@ -56,7 +56,7 @@ def ships(counts: np.ndarray, rng: np.random.Generator) -> Masks:
             top = int(rng.integers(0, 600))
             runs = np.stack([columns * 768 + top, np.full(len(columns), rng.integers(1, 80))], 1)
             if rng.random() < 0.3:
-                runs = np.stack([runs, runs + (100, 0)], 1).reshape(-1, 2)
+                runs = np.stack([runs, runs + np.array([100, 0])], 1).reshape(-1, 2)
             starts.append(runs[:, 0])
             lengths.append(runs[:, 1])
             sizes.append(len(runs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ CASES = {
     ),
     "lyft_landmarks": (
         "lyft",
-        "Id,PredictionString\na,0.9 0 0 0 2 4 2 car 0.8 0 0 0 2 4 2 0 bus 0.7 0 0 0 2 4 0 0 car 0.6 0 0 0 2 4 2 0 cat\n",
+        "Id,PredictionString\na,0.9 0 0 0 2 4 2 car 0.8 0 0 0 2 4 2 0 bus 0.7 0 0 0 2 4 0 0 car 0.6 0 0 0 2 4 2 0 ox\n",
         ["a,0.8 0 0 0 2 4 2 0 bus"],
         [
             "2: dropped a record of 8 values",
@@ -185,5 +186,5 @@ def test_runs_as_sets_of_pixels(a: Runs, b: Runs) -> None:
 
     merged = _merged(a)
     assert pixels(merged) == pixels(a)
-    assert all(first[1] < second[0] for first, second in zip(merged, merged[1:], strict=False))
+    assert all(first[1] < second[0] for first, second in pairwise(merged))
     assert pixels(_subtract(merged, _merged(b))) == pixels(a) - pixels(b)

@@ -8,7 +8,6 @@ import numpy as np
 
 from tallymark.data.geometry.pairs import Extent, Pairs, overlapping
 
-
 ROUNDING = 1e-13
 """A share of its area that a rectangle can seem to have in common with one that it only touches."""
 

@@ -1,0 +1,129 @@
+"""The three lyft metrics against plain loops over random scenes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tallymark.challenge import challenge
+from tallymark.challenges.lyft.dialect import CLASSES
+from tallymark.data.annotations import Annotations
+from tallymark.data.geometry import Cuboids
+from tallymark.data.items import Items
+from tests.reference import average_precision
+
+THRESHOLDS = [k / 20 for k in range(10, 20)]
+SAMPLES = 5
+
+
+def scene(seed: int) -> tuple[Annotations[Cuboids], Annotations[Cuboids]]:
+    """Every sample has truths; predictions are shifted copies, some of another class, some twice."""
+    rng = np.random.default_rng(seed)
+    items = Items.of([f"s{k}" for k in rng.permutation(SAMPLES)])
+    item = np.sort(np.concatenate([np.arange(SAMPLES), rng.integers(0, SAMPLES, 30)]))
+    rows = np.concatenate(
+        [rng.uniform(0, 25, (35, 2)), np.zeros((35, 1)), rng.uniform(3, 5, (35, 3)), rng.uniform(-4, 4, (35, 1))], 1
+    )
+    label = rng.integers(0, 3, 35)
+    truth = Annotations.gather(items, item, Cuboids.of(rows), label=label, classes=CLASSES)
+    copy = np.sort(rng.integers(0, 35, 45))
+    moved = rows[copy] + rng.normal(0, 0.15, (45, 7)) * (1, 1, 1, 0.5, 0.5, 0.5, 0.3)
+    other = np.where(rng.random(45) < 0.1, rng.integers(0, 4, 45), label[copy])
+    score = rng.permutation(45) / 45
+    return truth, Annotations.gather(items, item[copy], Cuboids.of(moved), label=other, score=score, classes=CLASSES)
+
+
+def overlaps(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], t: np.ndarray, p: np.ndarray) -> np.ndarray:
+    i, j = (grid.ravel() for grid in np.meshgrid(t, p))
+    intersection, union = truth.shapes.overlap(predicted.shapes, i, j)
+    return (intersection / union).reshape(len(p), len(t))
+
+
+def greedy(iou: np.ndarray, threshold: float, best_overall: bool) -> list[bool]:
+    """Whether each prediction (rows, surest first) hits."""
+    free, hits = np.ones(iou.shape[1], bool), []
+    for row in iou:
+        liked = row if best_overall else np.where(free, row, -1)
+        best = int(liked.argmax()) if len(row) else -1
+        hit = best >= 0 and bool(free[best]) and liked[best] > threshold
+        if hit:
+            free[best] = False
+        hits.append(hit)
+    return hits
+
+
+def rows_of(made: Annotations[Cuboids], sample: int, kind: int | None) -> np.ndarray:
+    mine = (made.item == sample) & ((made.kind == kind) if kind is not None else True)
+    rows = np.flatnonzero(mine)
+    return rows[np.argsort(-made.confidence[rows], kind="stable")] if made.score is not None else rows
+
+
+def reference(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], metric: str, class_mode: str) -> float:
+    values = []
+    for threshold in THRESHOLDS:
+        if metric == "sdk":
+            values.append(np.mean([_whole_set(truth, predicted, kind, threshold) for kind in np.unique(truth.kind)]))
+            continue
+        per_sample = []
+        for sample in range(SAMPLES):
+            kinds = sorted({*truth.kind[truth.item == sample], *predicted.kind[predicted.item == sample]})
+            counts = {}
+            for kind in [None] if class_mode == "agnostic" else kinds:
+                t, p = rows_of(truth, sample, kind), rows_of(predicted, sample, kind)
+                hits = greedy(overlaps(truth, predicted, t, p), threshold, metric == "mlebench")
+                counts[kind] = (hits, len(t), len(p))
+            if metric == "mlebench":
+                per_sample.append(np.mean([average_precision(h, t) for h, t, _ in counts.values() if t]))
+            elif class_mode == "per_class_mean":
+                per_sample.append(np.mean([sum(h) / (t + p - sum(h)) for h, t, p in counts.values()]))
+            else:
+                hits, t, p = (
+                    sum(column) for column in zip(*((sum(h), t, p) for h, t, p in counts.values()), strict=True)
+                )
+                per_sample.append(hits / (t + p - hits))
+        values.append(np.mean(per_sample))
+    return float(np.mean(values))
+
+
+def _whole_set(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], kind: int, threshold: float) -> float:
+    hits: dict[int, bool] = {}
+    for sample in range(SAMPLES):
+        t, p = rows_of(truth, sample, kind), rows_of(predicted, sample, kind)
+        hits |= dict(zip(p.tolist(), greedy(overlaps(truth, predicted, t, p), threshold, True), strict=True))
+    ranked = sorted(hits, key=lambda row: -predicted.confidence[row])
+    return average_precision([hits[row] for row in ranked], int((truth.kind == kind).sum()))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"metric": "text", "class_mode": "within"},
+        {"metric": "text", "class_mode": "agnostic"},
+        {"metric": "text", "class_mode": "per_class_mean"},
+        {"metric": "sdk"},
+        {"metric": "mlebench"},
+    ],
+    ids=lambda options: "-".join(options.values()),
+)
+def test_equals_plain_loops(options: dict[str, Any], seed: int) -> None:
+    truth, predicted = scene(seed)
+    what = challenge("lyft")
+    got = what.score(truth, predicted, what.reading(**options)).value
+    expected = reference(truth, predicted, options["metric"], options.get("class_mode", "within"))
+    assert 0 < got < 1
+    assert got == pytest.approx(expected, abs=1e-12)
+
+
+def test_unknown_classes(tmp_path: Any) -> None:
+    from tallymark import verbs
+    from tallymark.problems import BadInput
+
+    truth, submission = tmp_path / "truth.csv", tmp_path / "submission.csv"
+    truth.write_text("Id,PredictionString\ns,0 0 0 2 4 2 0 car\n")
+    submission.write_text("Id,PredictionString\ns,0.9 0 0 0 2 4 2 0 car 0.8 9 9 0 2 4 2 0 Car\n")
+    with pytest.raises(BadInput, match="did you mean 'car'"):
+        verbs.score("lyft", truth, submission)
+    assert verbs.score("lyft", truth, submission, unknown_class="keep").value == 0.5

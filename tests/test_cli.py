@@ -1,0 +1,207 @@
+"""The command line: what it prints, its exit codes, and that it helps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from tallymark.cli import app
+from tests.made import NAMES
+from tests.submit.test_mangled import GOOD
+
+GOLDEN = (0.5770114942528736, 0.21694036300777875, 0.31532663316582915)
+
+
+def run(*words: object, code: int = 0) -> str:
+    result = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "250"})
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+@pytest.fixture(params=NAMES)
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path, Path]:
+    """A challenge with a truth and a submission."""
+    name = request.param
+    for file, text in zip(("truth", "submission"), GOOD[name], strict=True):
+        (tmp_path / f"{file}.csv").write_text(text)
+    return name, tmp_path / "truth.csv", tmp_path / "submission.csv"
+
+
+def test_help_names_every_verb() -> None:
+    text = run("--help")
+    assert all(verb in text for verb in ("list", "check", "score", "compare", "repair", "demo"))
+
+
+def test_list() -> None:
+    text = run("list")
+    assert all(name in text for name in NAMES)
+    assert "best_overall" in text
+    listed = {row["name"]: row for row in json.loads(run("list", "--json"))}
+    assert set(listed) >= set(NAMES)
+    assert listed["ships"]["readings"]["shape"] == "HEIGHTxWIDTH (default 768x768)"
+
+
+def test_check_says_valid(files: tuple[str, Path, Path]) -> None:
+    name, _, submission = files
+    assert "valid" in run("check", name, submission, "--against", submission)
+    assert json.loads(run("check", name, submission, "--json"))["valid"] is True
+
+
+def test_check_lists_problems(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("image_id,PredictionString\na,1 2 3\nb,1 0 0 x 1\n")
+    text = run("check", "wheat", path, code=2)
+    assert "2 problems" in text
+    assert "token_count" in text
+    assert "not_a_number" in text
+    assert f"{path}:3" in text.replace("\n", "")
+    printed = json.loads(run("check", "wheat", path, "--json", code=2))
+    assert printed["valid"] is False
+    assert printed["total"] == 2
+    assert printed["problems"][0]["line"] == 2
+
+
+def test_score_prints_tables_and_files(files: tuple[str, Path, Path]) -> None:
+    name, truth, submission = files
+    per_item, pairs = truth.with_name("items.csv"), truth.with_name("pairs.csv")
+    text = run("score", name, truth, submission, "--per-item", per_item, "--pairs", pairs)
+    assert "score" in text
+    assert "reading" in text
+    assert pl.read_csv(per_item, infer_schema=False).height == 2
+    assert "item" in pl.read_csv(pairs).columns
+    printed = json.loads(run("score", name, truth, submission, "--json"))
+    assert {"score", "reading", "counts"} <= set(printed)
+
+
+def test_wheat_shows_sources(files: tuple[str, Path, Path]) -> None:
+    name, truth, submission = files
+    if name == "wheat":
+        printed = json.loads(run("score", name, truth, submission, "--json"))
+        assert [group["group"] for group in printed["groups"]] == ["s", "t"]
+        assert "groups" in run("score", name, truth, submission)
+
+
+def test_upcalls_prints_the_official_lines(tmp_path: Path) -> None:
+    """The published baseline: TP 251, FP 184, FN 906."""
+    truth, detections = tmp_path / "truth.csv", tmp_path / "detections.csv"
+    truth.write_text("filename,timestamp,label\n" + "".join(f"a.wav,{10 * k},up\n" for k in range(1157)))
+    hits = [10 * k for k in range(251)] + [10 * k + 5 for k in range(2000, 2184)]
+    detections.write_text("filename,timestamp\n" + "".join(f"a.wav,{at}\n" for at in hits))
+    lines = run("score", "upcalls", truth, detections, "--hours", 25).splitlines()
+    precision, recall, f1 = GOLDEN
+    assert lines[:6] == [
+        "True Positives (TP): 251",
+        "False Positives (FP): 184",
+        "False Negatives (FN): 906",
+        f"Precision: {precision}",
+        f"Recall: {recall}",
+        f"F1 Score: {f1}",
+    ]
+    assert lines[6] == "False positives per hour: 7.36 (25.0 h)"
+    assert lines[7].startswith("One-to-one F1: 0.3153")
+
+
+def test_hours_come_from_audio_headers(tmp_path: Path) -> None:
+    soundfile = pytest.importorskip("soundfile")
+    import numpy as np
+
+    (tmp_path / "day").mkdir()
+    for name in ("a.wav", "day/b.flac"):
+        soundfile.write(tmp_path / name, np.zeros(2000 * 90), 2000)
+    truth, detections = tmp_path / "truth.csv", tmp_path / "detections.csv"
+    truth.write_text("filename,timestamp,label\na.wav,10,up\n")
+    detections.write_text("filename,timestamp\na.wav,10\na.wav,50\n")
+    printed = json.loads(run("score", "upcalls", truth, detections, "--audio", tmp_path, "--json"))
+    assert printed["reading"]["hours"] == 0.05
+    assert printed["fp_per_hour"] == 20
+    truth.write_text("filename,timestamp,label\nc.wav,10,up\n")
+    assert "missing_audio" in run("score", "upcalls", truth, detections, "--audio", tmp_path, code=2)
+    (tmp_path / "a.wav").write_bytes(b"not audio")
+    assert "corrupt_audio" in run("score", "upcalls", truth, detections, "--audio", tmp_path, code=2)
+
+
+def test_audio_is_for_recordings_only(tmp_path: Path) -> None:
+    for file, text in zip(("truth", "submission"), GOOD["wheat"], strict=True):
+        (tmp_path / f"{file}.csv").write_text(text)
+    words = ("score", "wheat", tmp_path / "truth.csv", tmp_path / "submission.csv")
+    assert "bad_option" in run(*words, "--audio", tmp_path, code=2)
+    assert "unknown_option" in run(*words, "--hours", 3, code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["-r", "matsch=best_overall"], "did you mean 'match'?"),
+        (["-r", "match=best_overal"], "did you mean 'best_overall'?"),
+        (["-r", "match"], "key=value"),
+    ],
+)
+def test_a_wrong_reading_names_the_nearest(words: list[str], hint: str, tmp_path: Path) -> None:
+    for file, text in zip(("truth", "submission"), GOOD["wheat"], strict=True):
+        (tmp_path / f"{file}.csv").write_text(text)
+    assert hint in run("score", "wheat", tmp_path / "truth.csv", tmp_path / "submission.csv", *words, code=2)
+
+
+def test_a_wrong_challenge_names_the_nearest(tmp_path: Path) -> None:
+    assert "did you mean 'wheat'?" in run("check", "wheet", tmp_path / "x.csv", code=2)
+
+
+def test_compare(tmp_path: Path) -> None:
+    truth, a, b = (tmp_path / f"{name}.csv" for name in ("truth", "a", "b"))
+    truth.write_text(GOOD["wheat"][0])
+    a.write_text("image_id,PredictionString\na,\nb,\n")
+    b.write_text(GOOD["wheat"][1])
+    printed = json.loads(run("compare", "wheat", truth, a, b, "--json"))
+    assert printed["a"] == 0
+    assert printed["difference"] == printed["b"] > 0
+    assert printed["verdict"] == "B is better"
+    assert printed["changed_items"] == 2
+    assert "B is better" in run("compare", "wheat", truth, a, b)
+
+
+def test_repair_tells_its_changes(tmp_path: Path) -> None:
+    path, out = tmp_path / "s.csv", tmp_path / "out.csv"
+    path.write_text("image_id,PredictionString\na,1 2 3\n")
+    assert "dropped 3 values at the end" in run("repair", "wheat", path, "--out", out)
+    changes = json.loads(run("repair", "wheat", path, "--out", out, "--json"))["changes"]
+    assert [(change["line"], change["item"]) for change in changes] == [(2, "a")]
+
+
+def test_demo(tmp_path: Path) -> None:
+    text = run("demo", "--out", tmp_path / "demo")
+    assert all(f"tallymark score {name}" in text for name in NAMES)
+    assert (tmp_path / "demo" / "ships" / "submission.csv").exists()
+    assert "wheat" not in run("demo", "food", "--out", tmp_path / "one")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_data_folder_names_the_ids(name: str, tmp_path: Path) -> None:
+    test = tmp_path / ("test_data" if name == "lyft" else "test")
+    test.mkdir()
+    suffix = {"wheat": ".jpg", "food": ".jpg", "upcalls": "", "ships": ""}
+    if name == "lyft":
+        (test / "sample.json").write_text('[{"token": "a"}, {"token": "b"}, {"token": "c"}]')
+    else:
+        stems = {"upcalls": ("a.wav", "b.wav"), "ships": ("a.jpg", "b.jpg", "c.jpg")}.get(name, ("a", "b", "c"))
+        for stem in stems:
+            (test / f"{stem}{suffix[name]}").touch()
+    submission = tmp_path / "s.csv"
+    submission.write_text(GOOD[name][1])
+    printed = json.loads(
+        run("check", name, submission, "--against", tmp_path, "--json", code=0 if name == "upcalls" else 2)
+    )
+    assert printed["counts"] == ({} if name == "upcalls" else {"missing_id": 1})
+
+
+def test_an_empty_or_broken_data_folder_is_explained(tmp_path: Path) -> None:
+    submission = tmp_path / "s.csv"
+    submission.write_text(GOOD["lyft"][1])
+    folder = tmp_path / "data"
+    folder.mkdir()
+    assert "empty_folder" in run("check", "lyft", submission, "--against", folder, code=2)
+    (folder / "sample.json").write_text('{"token": 3')
+    assert "bad_json" in run("check", "lyft", submission, "--against", folder, code=2)
