@@ -28,8 +28,8 @@ class Challenge:
     """Everything the core has to know of a challenge.
 
     reading: the dataclass of its open points. score: its rule. dialect: its files.
-    sparse: a submission lists findings only, so that an item may have no row and any item may be named.
     folder: where its card and its example files are.
+    sparse: a submission lists findings only, so that an item may have no row and any item may be named.
     """
 
     name: str

@@ -57,12 +57,12 @@ def list_(json_: Json = False) -> None:
             ]
         )
         return
-    from tallymark.show import show_rows
+    from tallymark.terminal import console, show_table
 
     rows = [
         (c.name, c.file, c.rule, "\n".join(f"{key}: {text}" for key, text in options(c.reading).items())) for c in found
     ]
-    show_rows(("challenge", "file", "rule", "readings"), rows, _console())
+    show_table("", ("challenge", "file", "rule", "readings"), rows, console())
 
 
 @app.command()
@@ -72,16 +72,16 @@ def check(
     """Check a submission without the answers: every problem with its line, and what to do. Exit code 2 on any."""
     with _problems_as_output(json_):
         from tallymark import verbs
-        from tallymark.show import show_problems
+        from tallymark.terminal import console, show_problems
 
         checked = verbs.check(challenge, submission, against=against, **_options(reading))
         outcome = {"valid": not checked.problems, "items": checked.items, "objects": checked.objects}
         if json_:
             _print_json({**outcome, **checked.problems.as_dict()})
         elif checked.problems:
-            show_problems(checked.problems, _console())
+            show_problems(checked.problems, console())
         else:
-            _console().print(f"[bold green]valid[/bold green]: {checked.items} items, {checked.objects} objects")
+            console().print(f"[bold green]valid[/bold green]: {checked.items} items, {checked.objects} objects")
         if checked.problems:
             raise typer.Exit(2)
 
@@ -104,7 +104,7 @@ def score(
     """Score a submission exactly as the challenge does, and say where it lost."""
     with _problems_as_output(json_):
         from tallymark import verbs
-        from tallymark.show import show_official_lines, show_score
+        from tallymark.terminal import console
 
         options = _options(reading) | ({} if hours is None else {"hours": hours})
         result = verbs.score(challenge, truth, submission, images=images, audio=audio, **options)
@@ -114,10 +114,8 @@ def score(
             result.pairs.write_csv(pairs)
         if json_:
             _print_json(result.as_dict())
-            return
-        if challenge == "upcalls":
-            show_official_lines(result)
-        show_score(result, _console())
+        else:
+            result.show(console())
 
 
 @app.command()
@@ -134,10 +132,10 @@ def compare(
     """The difference of two submissions with its 95 % interval, and the items that changed most."""
     with _problems_as_output(json_):
         from tallymark import verbs
-        from tallymark.show import show_comparison
+        from tallymark.terminal import console
 
         result = verbs.compare(challenge, truth, a, b, images=images, seed=seed, **_options(reading))
-        _print_json(result.as_dict()) if json_ else show_comparison(result, _console())
+        _print_json(result.as_dict()) if json_ else result.show(console())
 
 
 @app.command()
@@ -152,14 +150,16 @@ def repair(
     """Write a valid form of a submission to another file, and say everything that was changed."""
     with _problems_as_output(json_):
         from tallymark import verbs
-        from tallymark.show import show_changes
+        from tallymark.submit.dialect import Change
+        from tallymark.terminal import console, plural, show_table
 
         changes = verbs.repair(challenge, submission, out, against=against, **_options(reading))
         if json_:
             _print_json({"out": str(out), "changes": [change._asdict() for change in changes]})
         else:
-            show_changes(changes, _console())
-            _console().print(f"[bold green]valid[/bold green]: {out}")
+            rows = [tuple(change) for change in changes]
+            show_table(plural(len(changes), "change"), Change._fields, rows, console())
+            console().print(f"[bold green]valid[/bold green]: {out}")
 
 
 @app.command()
@@ -170,8 +170,9 @@ def demo(
     """Write small example files, check and score them, and name the next commands to type."""
     with _problems_as_output(False):
         from tallymark.demo import run
+        from tallymark.terminal import console
 
-        run(challenges or [], out, _console())
+        run(challenges or [], out, console())
 
 
 def _options(assignments: list[str] | None) -> dict[str, Any]:
@@ -191,16 +192,10 @@ def _problems_as_output(json_: bool) -> Iterator[None]:
         if json_:
             _print_json(bad.problems.as_dict())
         else:
-            from tallymark.show import show_problems
+            from tallymark.terminal import console, show_problems
 
-            show_problems(bad.problems, _console())
+            show_problems(bad.problems, console())
         raise typer.Exit(2) from None
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    return Console()
 
 
 def _print_json(value: object) -> None:

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from tallymark import verbs
 from tallymark.challenge import challenge, challenge_names
-from tallymark.show import show_official_lines, show_score
 
 
 def run(names: Sequence[str], out: Path, console: Console) -> None:
@@ -23,9 +22,7 @@ def run(names: Sequence[str], out: Path, console: Console) -> None:
         checked = verbs.check(what.name, submission)
         console.print(f"{submission}: valid, {checked.items} items, {checked.objects} objects", highlight=False)
         result = verbs.score(what.name, truth, submission)
-        if what.name == "upcalls":
-            show_official_lines(result)
-        show_score(result, console)
+        result.show(console)
         console.print("do the same with your own files:", style="dim")
         console.print(f"  tallymark check {what.name} {submission}", highlight=False)
         console.print(f"  tallymark score {what.name} {truth} {submission}\n", highlight=False)

@@ -10,12 +10,11 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "tallymark"
 LAYERS = [
     ["problems"],
-    ["reading"],
+    ["reading", "terminal"],
     ["data"],
     ["submit", "scoring"],
     ["challenge"],
     ["verbs"],
-    ["show"],
     ["demo"],
     ["cli"],
     ["__init__", "__main__"],

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from tallymark.scoring.score import Score
+from tallymark.terminal import as_text, plural, show_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 RESAMPLES = 2_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
-    """B against A on the same items.
+    """B against A on the same items. Prints as a table.
 
     `low` and `high` bound the difference B - A: a 95 % interval from resampling items with replacement, both
     submissions on the same draw. `changes` lists the items whose score differs, greatest change first.
@@ -38,6 +43,17 @@ class Comparison:
         if self.low <= 0 <= self.high:
             return "no clear difference"
         return "B is better" if (self.difference > 0) == (self.b.better == "higher") else "A is better"
+
+    def __str__(self) -> str:
+        return as_text(self.show)
+
+    def show(self, to: Console) -> None:
+        """Print the difference, its interval, and the items that changed most."""
+        values = f"A {self.a.value:.6f}  B {self.b.value:.6f}  B - A [bold]{self.difference:+.6f}[/bold]"
+        to.print(f"[bold]{self.a.challenge}[/bold]  {values}", highlight=False)
+        to.print(f"95 % interval {self.low:+.6f} … {self.high:+.6f}: [bold]{self.verdict}[/bold]", highlight=False)
+        title = f"greatest of {plural(self.changes.height, 'changed item')}"
+        show_table(title, self.changes.columns, self.changes.head(10).rows(), to)
 
     def as_dict(self) -> dict[str, object]:
         """The form that `--json` prints."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -13,17 +13,22 @@ import polars as pl
 from tallymark.data.annotations import Annotations
 from tallymark.reading import describe
 from tallymark.scoring.sweep import Sweep
+from tallymark.terminal import as_text, plural, show_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Score:
-    """The outcome of a rule.
+    """The outcome of a rule. Prints as tables.
 
     value: the official number; nan when nothing is left to count.
     items: a row per item with its own score (null: not counted) and its counts, and `group` where the truth has one.
     counts: a row per threshold with tp, fp and fn over all items.
     details: further official numbers by name. classes: a row per class, where the rule has classes.
     total: the number again, when item i counts `weight[i]` times; this is what resampling needs.
+    lines: what the organisers' own script prints, where there is one.
     """
 
     challenge: str
@@ -35,6 +40,7 @@ class Score:
     counts: pl.DataFrame = field(default_factory=pl.DataFrame)
     details: dict[str, float] = field(default_factory=dict)
     classes: pl.DataFrame | None = None
+    lines: tuple[str, ...] = ()
     find_pairs: Callable[[], pl.DataFrame] = pl.DataFrame
 
     @property
@@ -59,6 +65,27 @@ class Score:
         """The items that cost most, worst first; equal ones by id."""
         counted = self.items.drop_nulls("score")
         return counted.sort(["score", "item"], descending=[self.better == "lower", False]).head(count)
+
+    def __repr__(self) -> str:
+        return f"<Score {self.challenge} {self.value} ({self.better} is better), {plural(self.items.height, 'item')}>"
+
+    def __str__(self) -> str:
+        return as_text(self.show)
+
+    def show(self, to: Console) -> None:
+        """Print the number, the reading, the counts, the groups and the worst items."""
+        for line in self.lines:
+            to.print(line, highlight=False, markup=False)
+        number = self.note or f"score {self.value:.6f}"
+        to.print(f"[bold]{self.challenge}  {number}[/bold]  ({self.better} is better)", highlight=False)
+        reading = "  ".join(f"{name}={value}" for name, value in describe(self.reading).items())
+        to.print(f"reading: {reading}", highlight=False, markup=False)
+        shown = [name for name in self.items.columns if not name.startswith("tp_") or name in ("tp_50", "tp_75")]
+        worst = self.worst().select(shown)
+        tables = {"counts": self.counts, "classes": self.classes, "groups": self.groups}
+        for title, table in {**tables, f"worst of {plural(self.items.height, 'item')}": worst}.items():
+            if table is not None:
+                show_table(title, table.columns, table.rows(), to)
 
     def as_dict(self) -> dict[str, object]:
         """The form that `--json` prints."""

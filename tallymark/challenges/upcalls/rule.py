@@ -60,6 +60,7 @@ def score(truth: Annotations[Instants], predicted: Annotations[Instants], readin
         total=lambda weight: rates(tp @ weight, fp @ weight, fn @ weight)[2],
         counts=pl.DataFrame({"tp": [details["tp"]], "fp": [details["fp"]], "fn": [details["fn"]]}),
         details=details,
+        lines=official_lines(details, reading.hours),
         find_pairs=lambda: _pair_table(truth, predicted, call[pairs], detection[pairs]),
     )
 
@@ -91,4 +92,18 @@ def _pair_table(
             "prediction": detection - predicted.offsets[item],
             "seconds": predicted.shapes.time[detection] - truth.shapes.time[call],
         }
+    )
+
+
+def official_lines(details: dict[str, float], hours: float) -> tuple[str, ...]:
+    """The six lines of the published script, and what the text promises but the script does not print."""
+    return (
+        f"True Positives (TP): {details['tp']}",
+        f"False Positives (FP): {details['fp']}",
+        f"False Negatives (FN): {details['fn']}",
+        f"Precision: {details['precision']}",
+        f"Recall: {details['recall']}",
+        f"F1 Score: {details['f1']}",
+        f"False positives per hour: {details['fp_per_hour']} ({hours} h)",
+        f"One-to-one F1: {details['one_to_one_f1']}",
     )
