@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -195,6 +196,9 @@ def _problems_as_output(json_: bool) -> Iterator[None]:
             from tallymark.terminal import console, show_problems
 
             show_problems(bad.problems, console())
+        raise typer.Exit(2) from None
+    except OSError as error:  # reading reports its own; this is about writing
+        print(f"cannot write {error.filename}: {error.strerror}", file=sys.stderr)
         raise typer.Exit(2) from None
 
 

@@ -88,6 +88,12 @@ class Problems:
         if self:
             raise BadInput(self)
 
+    def checked(self, value: T | None) -> T:
+        """The value that a reading gave, unless it met problems: then they are raised."""
+        self.raise_if_any()
+        assert value is not None, "who finds nothing to use must say why"
+        return value
+
     def as_dict(self) -> dict[str, object]:
         """The form that `--json` prints."""
         return {"total": self.total, "counts": self.counts, "problems": [problem.as_dict() for problem in self]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from tallymark.submit.repair import repair_file
 from tallymark.submit.rows import align, report_unknown
 
 Source = str | Path
-Options = Mapping[str, object]
 
 
 def score(
@@ -54,8 +52,8 @@ def score(
     expected = _read_truth(what, truth, images, reading, problems)
     if audio is not None:
         reading = _with_hours(what, reading, audio, expected, problems)
-    predicted = what.dialect.read(submission, reading, problems)
-    return _score(what, expected, predicted, submission, reading, problems)
+    pair = _read_pair(what, expected, submission, reading, problems)
+    return what.score(*problems.checked(pair), reading)
 
 
 def compare(
@@ -65,9 +63,10 @@ def compare(
     what, problems = challenge(name), Problems()
     reading: Any = parse_reading(what.reading, options)
     expected = _read_truth(what, truth, images, reading, problems)
-    read = [(path, what.dialect.read(path, reading, problems)) for path in (a, b)]
-    first, second = (_score(what, expected, predicted, path, reading, problems) for path, predicted in read)
-    return compare_scores(first, second, seed=seed)
+    first = _read_pair(what, expected, a, reading, problems)
+    second = _read_pair(what, expected, b, reading, problems)
+    scores = (what.score(*problems.checked(pair), reading) for pair in (first, second))
+    return compare_scores(*scores, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -129,19 +128,14 @@ def write(
 
 def read_truth(name: str, path: Source, **options: object) -> Annotations[Any]:
     """The official annotations of a challenge."""
-    return _read_alone(name, path, "read_truth", options)
+    what, problems = challenge(name), Problems()
+    return problems.checked(what.dialect.read_truth(path, parse_reading(what.reading, options), problems))
 
 
 def read_submission(name: str, path: Source, **options: object) -> Annotations[Any]:
     """The predictions in a submission."""
-    return _read_alone(name, path, "read", options)
-
-
-def _read_alone(name: str, path: Source, function: str, options: Options) -> Annotations[Any]:
     what, problems = challenge(name), Problems()
-    found: Annotations[Any] = getattr(what.dialect, function)(path, parse_reading(what.reading, options), problems)
-    problems.raise_if_any()
-    return found
+    return problems.checked(what.dialect.read(path, parse_reading(what.reading, options), problems))
 
 
 def _read_truth(
@@ -152,32 +146,28 @@ def _read_truth(
     if truth is None or images is None:
         return truth
     items = _expected_items(what, images, reading, problems)
+    at = truth.items.find(items.ids)
+    if len(truth.items) and len(items) and not (at >= 0).any():
+        found, expected = f"no id of {path}", "ids that the truth has too"
+        remedy = "give the list of the same set, with ids written alike"
+        problems.add(Problem("no_common_id", str(images), found, expected, remedy))
     if truth.items.group is None:
         return truth.onto(items)
-    at = truth.items.find(items.ids)
     group = pl.Series([truth.items.group[int(k)] if k >= 0 else "(none)" for k in at], dtype=pl.String)
     return truth.onto(replace(items, group=group))
 
 
-def _score(
-    what: Challenge,
-    truth: Annotations[Any] | None,
-    predicted: Annotations[Any] | None,
-    file: Source,
-    reading: Any,
-    problems: Problems,
-) -> Score:
-    if truth is not None and predicted is not None:
-        if what.sparse:
-            ids = pl.concat([truth.items.ids, predicted.items.ids]).unique(maintain_order=True)
-            items = Items(ids)
-            truth, predicted = truth.onto(items), predicted.onto(items)
-        else:
-            predicted = align(predicted, truth.items, reading, str(file), problems)
-    problems.raise_if_any()
-    assert truth is not None, "an unreadable truth is a problem"
-    assert predicted is not None, "an unreadable submission is a problem"
-    return what.score(truth, predicted, reading)
+def _read_pair(
+    what: Challenge, truth: Annotations[Any] | None, submission: Source, reading: Any, problems: Problems
+) -> tuple[Annotations[Any], Annotations[Any]] | None:
+    """Truth and predictions under the same items."""
+    predicted = what.dialect.read(submission, reading, problems)
+    if truth is None or predicted is None:
+        return None
+    if not what.sparse:
+        return truth, align(predicted, truth.items, reading, str(submission), problems)
+    items = Items(pl.concat([truth.items.ids, predicted.items.ids]).unique(maintain_order=True))
+    return truth.onto(items), predicted.onto(items)
 
 
 def _expected_items(what: Challenge, source: Source, reading: Any, problems: Problems) -> Items:

@@ -205,3 +205,34 @@ def test_an_empty_or_broken_data_folder_is_explained(tmp_path: Path) -> None:
     assert "empty_folder" in run("check", "lyft", submission, "--against", folder, code=2)
     (folder / "sample.json").write_text('{"token": 3')
     assert "bad_json" in run("check", "lyft", submission, "--against", folder, code=2)
+
+
+def test_images_of_another_set_are_refused(tmp_path: Path) -> None:
+    truth, submission, images = (tmp_path / f"{name}.csv" for name in ("truth", "submission", "images"))
+    truth.write_text(GOOD["wheat"][0])
+    submission.write_text(GOOD["wheat"][1])
+    images.write_text("image_id,PredictionString\na.jpg,\nb.jpg,\n")
+    assert "no_common_id" in run("score", "wheat", truth, submission, "--images", images, code=2)
+
+
+def test_all_files_of_a_comparison_are_checked(tmp_path: Path) -> None:
+    truth, a, b = (tmp_path / f"{name}.csv" for name in ("truth", "a", "b"))
+    truth.write_text(GOOD["wheat"][0])
+    a.write_text("image_id,PredictionString\na,\n")
+    b.write_text("image_id,PredictionString\na,\nb,\nzz,\n")
+    printed = json.loads(run("compare", "wheat", truth, a, b, "--json", code=2))
+    assert printed["counts"] == {"missing_id": 1, "unknown_id": 1}
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    for file, text in zip(("truth", "submission"), GOOD["wheat"], strict=True):
+        (tmp_path / f"{file}.csv").write_text(text)
+    words = ("score", "wheat", tmp_path / "truth.csv", tmp_path / "submission.csv")
+    assert "cannot write" in run(*words, "--per-item", tmp_path / "no" / "items.csv", code=2)
+
+
+@pytest.mark.parametrize(("start", "name"), [(b"\x1f\x8b\x08\x00", "gzip"), (b"PK\x03\x04", "spreadsheet")])
+def test_archives_are_recognised(start: bytes, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_bytes(start + b"\0\0rest")
+    assert name in run("check", "wheat", path, code=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from tallymark.data.items import Items
 G = TypeVar("G", bound=Geometry)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Annotations(Generic[G]):
     """Columns of one geometry, with optional class and confidence, ordered by item.
 
@@ -56,12 +57,12 @@ class Annotations(Generic[G]):
     def __len__(self) -> int:
         return len(self.shapes)
 
-    @property
+    @cached_property
     def counts(self) -> np.ndarray:
         """How many objects each item has."""
         return np.diff(self.offsets)
 
-    @property
+    @cached_property
     def item(self) -> np.ndarray:
         """The item of each object."""
         return np.repeat(np.arange(len(self.items)), self.counts)

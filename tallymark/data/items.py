@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Items:
     """Ids in a fixed order, each once. `group` is e.g. wheat's source; `line` is where a file first names the item."""
 
     ids: pl.Series
     group: pl.Series | None = None
     line: np.ndarray | None = None
-    _index: pl.DataFrame = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        index = pl.DataFrame({"id": self.ids.cast(pl.String), "index": np.arange(len(self.ids))})
-        object.__setattr__(self, "_index", index)
 
     @classmethod
     def of(cls, ids: list[str]) -> Items:
@@ -32,9 +28,12 @@ class Items:
         """The position of each id; -1 where it is not an item."""
         if len(ids) == len(self.ids) and bool((ids == self.ids).all()):
             return np.arange(len(ids))
-        asked = pl.DataFrame({"id": ids})
-        found = asked.join(self._index, on="id", how="left", maintain_order="left")
+        found = pl.DataFrame({"id": ids}).join(self._index, on="id", how="left", maintain_order="left")
         return found["index"].fill_null(-1).to_numpy()
+
+    @cached_property
+    def _index(self) -> pl.DataFrame:
+        return pl.DataFrame({"id": self.ids, "index": np.arange(len(self))})
 
 
 def first_seen(ids: pl.Series, line: np.ndarray, group: pl.Series | None = None) -> tuple[Items, np.ndarray]:

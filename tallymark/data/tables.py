@@ -18,10 +18,16 @@ import polars as pl
 from tallymark.problems import Problem, Problems, clip
 
 BLANKS = " \t\r\n\f\v"
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+FOREIGN = {
+    b"\xff\xfe": ("UTF-16 text", "save the file as CSV in UTF-8"),
+    b"\xfe\xff": ("UTF-16 text", "save the file as CSV in UTF-8"),
+    b"\x1f\x8b": ("a gzip archive", "unpack it first"),
+    b"PK\x03\x04": ("a zip archive or spreadsheet", "unpack it, or save the sheet as CSV"),
+}
+"""First bytes of files that people hand in by mistake: what they are, and what to do."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """A CSV file as text columns; `line[i]` is the physical line of row i.
 
@@ -121,9 +127,10 @@ def _read_bytes(path: str | Path, problems: Problems) -> bytes | None:
         reason = "a folder" if Path(path).is_dir() else (error.strerror or type(error).__name__).lower()
         refuse("unreadable", reason, "a CSV file", "check the path")
         return None
-    if data.startswith(UTF16_MARKS):
-        refuse("encoding", "UTF-16 text", "UTF-8 text", "save the file as CSV in UTF-8", line=1)
-        return None
+    for mark, (what, remedy) in FOREIGN.items():
+        if data.startswith(mark):
+            refuse("encoding", what, "UTF-8 text", remedy, line=1)
+            return None
     data = data.removeprefix(b"\xef\xbb\xbf")
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")

@@ -17,7 +17,7 @@ NOT_AN_INTEGER = np.iinfo(np.int64).min
 NO_WORDS = pl.Series(dtype=pl.String)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tokens:
     """The tokens of a column, all rows behind each other; row r has `counts[r]` of them.
 
@@ -28,11 +28,6 @@ class Tokens:
     values: np.ndarray
     counts: np.ndarray
     words: pl.Series
-
-    @property
-    def row(self) -> np.ndarray:
-        """The row of each token."""
-        return np.repeat(np.arange(len(self.counts)), self.counts)
 
 
 def read_numbers(

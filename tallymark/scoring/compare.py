@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RESAMPLES = 2_000
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """B against A on the same items. Prints as a table.
 

@@ -56,25 +56,18 @@ def match(pairs: Pairs, level: np.ndarray, turn: np.ndarray, mode: Match) -> tup
         kept = kept[np.append(True, np.diff(second[kept]) != 0)] if len(kept) else kept
     alone = _only(first[kept]) & _only(second[kept])
     easy, contested = kept[alone], kept[~alone]
-    easy_pair, easy_step = _at_each_threshold(easy, level)
     contested = contested[np.lexsort((first[contested], liking[contested], second[contested], turn[second[contested]]))]
-    pair, step = _at_each_threshold(contested, level)
-    order = np.argsort(step, kind="stable")
-    pair, step = pair[order], step[order]
-    steps = int(level.max(initial=0)) + 1
-    settled = settle(second[pair] * steps + step, first[pair] * steps + step)
-    return np.concatenate([easy_pair, pair[settled]]), np.concatenate([easy_step, step[settled]])
+    matched = [np.repeat(easy, level[easy])]
+    steps = [np.arange(len(matched[0])) - np.repeat(np.cumsum(level[easy]) - level[easy], level[easy])]
+    for step in range(int(level.max(initial=0))):
+        passing = contested[level[contested] > step]
+        settled = passing[settle(second[passing], first[passing])]
+        matched.append(settled)
+        steps.append(np.full(len(settled), step))
+    return np.concatenate(matched), np.concatenate(steps)
 
 
 def _only(values: np.ndarray) -> np.ndarray:
     """Whether each value occurs once."""
     lone: np.ndarray = np.bincount(values)[values] == 1 if len(values) else np.empty(0, bool)
     return lone
-
-
-def _at_each_threshold(pair: np.ndarray, level: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Every pair once for each threshold that it passes."""
-    times = level[pair]
-    ends = np.cumsum(times)
-    repeated = np.repeat(pair, times)
-    return repeated, np.arange(len(repeated)) - np.repeat(ends - times, times)

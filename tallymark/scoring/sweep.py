@@ -13,7 +13,7 @@ from tallymark.scoring.match import Match, match
 Comparison = Literal["gt", "ge"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sweep:
     """What matching found. `twentieths` are the thresholds in steps of 0.05: 10 means 0.50.
 

@@ -20,7 +20,7 @@ from tallymark.submit.dialect import Note, Row
 from tallymark.submit.rows import one_row_each, open_table, read_ids
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Records:
     """The records of a file with one row per item: `values[k]` are the numbers of record k, `words[k]` its last word.
 

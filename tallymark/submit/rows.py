@@ -74,14 +74,20 @@ def align(
 
 
 def report_unknown(unknown: np.ndarray, items: Items, file: str, problems: Problems) -> None:
-    line = np.zeros(len(items), np.int64) if items.line is None else items.line
+    line = items.line
     expected, remedy = "an id of the set that is scored", "drop the row (or read with extra=ignore)"
     problems.add_each(
         "unknown_id",
         file,
         unknown.tolist(),
         lambda at: Problem(
-            "unknown_id", file, clip(items.ids[at]), expected, remedy, line=int(line[at]), item=items.ids[at]
+            "unknown_id",
+            file,
+            clip(items.ids[at]),
+            expected,
+            remedy,
+            line=None if line is None else int(line[at]),
+            item=items.ids[at],
         ),
     )
 

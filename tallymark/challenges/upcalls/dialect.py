@@ -96,5 +96,7 @@ def mend(rows: list[Row], reading: Reading, note: Note) -> list[dict[str, str]]:
 
 
 def folder_ids(folder: Path, problems: Problems) -> list[str]:
-    files = media_files(test_part(folder), RECORDINGS, problems)
-    return [path.name for path in files]
+    """Names of recordings, bare and with the folders that they lie in: both are written."""
+    part = test_part(folder)
+    files = media_files(part, RECORDINGS, problems)
+    return list(dict.fromkeys(name for path in files for name in (path.name, path.relative_to(part).as_posix())))

@@ -9,7 +9,7 @@ import numpy as np
 from tallymark.data.geometry.pairs import Extent, Pairs, overlapping
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Boxes:
     """Columns of n boxes; (x, y) is the upper left corner, y runs down. Areas are width * height, without a +1."""
 

@@ -10,7 +10,7 @@ from tallymark.data.geometry.pairs import Extent, Pairs, overlapping
 from tallymark.data.geometry.rotated import RotatedBoxes, intersection_area
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cuboids:
     """Columns of n volumes in metres: centre (z is the middle of the height), width, length, height, yaw.
 

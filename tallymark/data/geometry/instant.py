@@ -9,7 +9,7 @@ import numpy as np
 from tallymark.data.geometry.pairs import candidates
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Instants:
     """A column of n moments in seconds."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from tallymark.data.geometry.pairs import Extent, Pairs, overlapping, ragged
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Masks:
     """n masks over pictures of one shape; mask i has the runs `offsets[i]:offsets[i + 1]`.
 
@@ -139,7 +139,7 @@ class Masks:
         return overlapping(self, self, group, group, symmetric=False, among_themselves=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Frame:
     """Columns `first` to `last` and rows `upper` to below `lower` of each mask.
 

@@ -15,7 +15,7 @@ FARTHEST = 1e12
 """Coordinates beyond this share one place on the search line: a longer candidate list, never a lost pair."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """Rows of two sets that overlap, with the size of intersection and union (pixels, square or cubic metres)."""
 
@@ -35,7 +35,7 @@ class Pairs:
         return Pairs(self.first[index], self.second[index], self.intersection[index], self.union[index])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Extent:
     """Objects seen along one axis: their middle and half their width."""
 

@@ -12,7 +12,7 @@ ROUNDING = 1e-13
 """A share of its area that a rectangle can seem to have in common with one that it only touches."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RotatedBoxes:
     """Columns of n rectangles: centre, length along the heading, width across it.
 
