@@ -128,6 +128,7 @@ def compare(
     reading: Readings = None,
     images: Images = None,
     seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0,
+    resamples: Annotated[int, typer.Option(min=1, help="Draws of items that give the interval.")] = 2000,
     json_: Json = False,
 ) -> None:
     """The difference of two submissions with its 95 % interval, and the items that changed most."""
@@ -135,7 +136,8 @@ def compare(
         from tallymark import verbs
         from tallymark.terminal import console
 
-        result = verbs.compare(challenge, truth, a, b, images=images, seed=seed, **_options(reading))
+        options = _options(reading)
+        result = verbs.compare(challenge, truth, a, b, images=images, seed=seed, resamples=resamples, **options)
         _print_json(result.as_dict()) if json_ else result.show(console())
 
 

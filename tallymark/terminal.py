@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tallymark.problems import Problems
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+T = TypeVar("T")
 
 SHOWN = 40
 """Rows of a long list that are printed; --json and files have all."""
@@ -23,6 +25,16 @@ def console(*, file: Any = None) -> Console:
 
     narrow = file is None and (sys.stdout.isatty() or "COLUMNS" in os.environ)
     return Console(file=file, width=None if narrow else WIDE)
+
+
+def progress(steps: Sequence[T], what: str) -> Iterable[T]:
+    """The steps, with a bar on standard error while they last, if that is a terminal."""
+    if not sys.stderr.isatty():
+        return steps
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(steps, what, console=Console(stderr=True), transient=True)
 
 
 def as_text(show: Callable[[Console], None]) -> str:

@@ -16,7 +16,7 @@ from tallymark.data.folders import RECORDINGS, media_files
 from tallymark.data.items import Items
 from tallymark.problems import BadInput, Problem, Problems
 from tallymark.reading import parse_reading
-from tallymark.scoring.compare import Comparison, compare_scores
+from tallymark.scoring.compare import RESAMPLES, Comparison, compare_scores
 from tallymark.scoring.score import Score
 from tallymark.submit.dialect import Change, write_submission
 from tallymark.submit.repair import repair_file
@@ -57,16 +57,24 @@ def score(
 
 
 def compare(
-    name: str, truth: Source, a: Source, b: Source, *, images: Source | None = None, seed: int = 0, **options: object
+    name: str,
+    truth: Source,
+    a: Source,
+    b: Source,
+    *,
+    images: Source | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    **options: object,
 ) -> Comparison:
-    """Compare two submissions item by item."""
+    """Compare two submissions item by item; the interval comes from `resamples` draws of items."""
     what, problems = challenge(name), Problems()
     reading: Any = parse_reading(what.reading, options)
     expected = _read_truth(what, truth, images, reading, problems)
     first = _read_pair(what, expected, a, reading, problems)
     second = _read_pair(what, expected, b, reading, problems)
     scores = (what.score(*problems.checked(pair), reading) for pair in (first, second))
-    return compare_scores(*scores, seed=seed)
+    return compare_scores(*scores, seed=seed, resamples=resamples)
 
 
 @dataclass(frozen=True)

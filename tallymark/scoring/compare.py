@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.scoring.score import Score
-from tallymark.terminal import as_text, plural, show_table
+from tallymark.terminal import as_text, plural, progress, show_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,7 +94,7 @@ def _interval(a: Score, b: Score, seed: int, resamples: int) -> tuple[float, flo
     at_a, at_b = (s.items.join(position, on="item", how="left", maintain_order="left")["at"].to_numpy() for s in (a, b))
     draw = np.random.default_rng(seed)
     differences = np.empty(resamples)
-    for round_ in range(resamples):
+    for round_ in progress(range(resamples), "resampling"):
         weight = np.bincount(draw.integers(0, max(1, len(names)), len(names)), minlength=len(names))
         differences[round_] = b.total(weight[at_b]) - a.total(weight[at_a])
     if np.isnan(differences).all():

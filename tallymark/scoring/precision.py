@@ -5,20 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 
-def average_precision(
-    hit: np.ndarray, confidence_order: np.ndarray, group: np.ndarray, truths: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
+def average_precision(hit: np.ndarray, group: np.ndarray, truths: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """The average precision of every group; nan for groups without truths.
 
     Parameters
     ----------
-    hit: of each prediction, whether it is matched.
-    confidence_order: the predictions from the most to the least confident.
-    group: of each prediction. truths: the (weighted) number of truths of each group.
+    hit, group: of each prediction, whether it is matched and where it belongs; sorted by group, then from the most
+        to the least confident.
+    truths: the (weighted) number of truths of each group.
     weight: how often each prediction counts (1, or a bootstrap's multiplicity).
     """
-    order = confidence_order[np.argsort(group[confidence_order], kind="stable")]
-    group, hit, weight = group[order], hit[order], weight[order].astype(float)
     start = np.searchsorted(group, np.arange(len(truths)))
     hits, seen = _running(hit * weight, start, group), _running(weight, start, group)
     precision = np.divide(hits, seen, out=np.zeros(len(hits)), where=seen > 0)

@@ -70,25 +70,21 @@ def _precision(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rea
     items, kinds = len(truth.items), len(truth.classes)
     found = _sweep(truth, predicted, reading, "best_overall", kinds)
     by_sample = reading.metric == "mlebench"
-    truth_group, predicted_group = _group(truth, kinds), _group(predicted, kinds)
-    truths = np.bincount(truth_group, minlength=items * kinds)
+    truths = np.bincount(_group(truth, kinds), minlength=items * kinds)
+    group = _group(predicted, kinds) if by_sample else predicted.kind
     # Ties in confidence: order of the ids, then of the string, so that the order of rows does not matter.
     id_rank = truth.items.ids.rank("ordinal").to_numpy()[predicted.item]
-    order = np.lexsort((np.arange(len(predicted)), id_rank, -predicted.confidence))
-    group = predicted_group if by_sample else predicted.kind
-    matched = [found.pairs.second[found.matched[found.step == step]] for step in range(len(TWENTIETHS))]
+    order = np.lexsort((id_rank, -predicted.confidence, group))
+    group, item = group[order], predicted.item[order]
+    hit = np.zeros((len(TWENTIETHS), len(predicted)), bool)
+    hit[found.step, np.argsort(order)[found.pairs.second[found.matched]]] = True
 
     def per_class(weight: np.ndarray) -> np.ndarray:
         """The average precision of each (sample and) class, mean over thresholds."""
         expected = truths * np.repeat(weight, kinds)
         if not by_sample:
             expected = expected.reshape(items, kinds).sum(axis=0)
-        total = np.zeros(len(expected))
-        for hits in matched:
-            hit = np.zeros(len(predicted), bool)
-            hit[hits] = True
-            total += average_precision(hit, order, group, expected, weight[predicted.item])
-        return total / len(matched)
+        return np.mean([average_precision(at_one, group, expected, weight[item]) for at_one in hit], axis=0)
 
     ones = np.ones(items)
     precision = per_class(ones)
