@@ -13,11 +13,18 @@ __version__ = "0.1.0"
 _HOME = {
     "Annotations": "tallymark.data.annotations",
     "BadInput": "tallymark.problems",
-    "Challenge": "tallymark.challenge",
+    "Boxes": "tallymark.data.geometry",
+    "Challenge": "tallymark.registry",
+    "Cuboids": "tallymark.data.geometry",
+    "Instants": "tallymark.data.geometry",
+    "Items": "tallymark.data.items",
+    "Labels": "tallymark.data.geometry",
+    "Masks": "tallymark.data.geometry",
     "Problem": "tallymark.problems",
+    "RotatedBoxes": "tallymark.data.geometry",
     "Score": "tallymark.scoring.score",
-    "challenge": "tallymark.challenge",
-    "challenge_names": "tallymark.challenge",
+    "challenge": "tallymark.registry",
+    "challenge_names": "tallymark.registry",
     "check": "tallymark.verbs",
     "compare": "tallymark.verbs",
     "read_submission": "tallymark.verbs",
@@ -29,8 +36,15 @@ _HOME = {
 __all__ = [
     "Annotations",
     "BadInput",
+    "Boxes",
     "Challenge",
+    "Cuboids",
+    "Instants",
+    "Items",
+    "Labels",
+    "Masks",
     "Problem",
+    "RotatedBoxes",
     "Score",
     "challenge",
     "challenge_names",
@@ -44,9 +58,11 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from tallymark.challenge import Challenge, challenge, challenge_names
     from tallymark.data.annotations import Annotations
+    from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks, RotatedBoxes
+    from tallymark.data.items import Items
     from tallymark.problems import BadInput, Problem
+    from tallymark.registry import Challenge, challenge, challenge_names
     from tallymark.scoring.score import Score
     from tallymark.verbs import check, compare, read_submission, read_truth, repair, score, write
 

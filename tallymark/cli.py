@@ -13,7 +13,6 @@ import typer
 
 app = typer.Typer(
     name="tallymark",
-    help="Find, count and score things in photographs, recordings, lidar and satellite images.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -43,20 +42,37 @@ Against = Annotated[
 ]
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        import tallymark
+
+        print(f"tallymark {tallymark.__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+]
+
+
+@app.callback()
+def root(version: Version = False) -> None:
+    """Find, count and score things in photographs, recordings, lidar and satellite images."""
+
+
 @app.command("list")
 def list_(json_: Json = False) -> None:
     """The challenges, with their rules in a line and the readings that can be chosen."""
-    from tallymark.challenge import challenge, challenge_names
     from tallymark.reading import options
+    from tallymark.registry import challenge, challenge_names
 
     found = [challenge(name) for name in challenge_names()]
     if json_:
-        _print_json(
-            [
-                {"name": c.name, "title": c.title, "file": c.file, "rule": c.rule, "readings": options(c.reading)}
-                for c in found
-            ]
-        )
+        listed = [
+            {"name": c.name, "title": c.title, "file": c.file, "rule": c.rule, "readings": options(c.reading)}
+            for c in found
+        ]
+        _print_json({"challenges": listed})
         return
     from tallymark.terminal import console, show_table
 
@@ -73,7 +89,7 @@ def check(
     """Check a submission without the answers: every problem with its line, and what to do. Exit code 2 on any."""
     with _problems_as_output(json_):
         from tallymark import verbs
-        from tallymark.terminal import console, show_problems
+        from tallymark.terminal import console, plural, show_problems
 
         checked = verbs.check(challenge, submission, against=against, **_options(reading))
         outcome = {"valid": not checked.problems, "items": checked.items, "objects": checked.objects}
@@ -82,7 +98,8 @@ def check(
         elif checked.problems:
             show_problems(checked.problems, console())
         else:
-            console().print(f"[bold green]valid[/bold green]: {checked.items} items, {checked.objects} objects")
+            counts = f"{plural(checked.items, 'item')}, {plural(checked.objects, 'object')}"
+            console().print(f"[bold green]valid[/bold green]: {counts}", highlight=False)
         if checked.problems:
             raise typer.Exit(2)
 
@@ -105,14 +122,15 @@ def score(
     """Score a submission exactly as the challenge does, and say where it lost."""
     with _problems_as_output(json_):
         from tallymark import verbs
+        from tallymark.data.tables import write_frame
         from tallymark.terminal import console
 
         options = _options(reading) | ({} if hours is None else {"hours": hours})
         result = verbs.score(challenge, truth, submission, images=images, audio=audio, **options)
         if per_item is not None:
-            result.items.write_csv(per_item)
+            write_frame(per_item, result.items)
         if pairs is not None:
-            result.pairs.write_csv(pairs)
+            write_frame(pairs, result.pairs)
         if json_:
             _print_json(result.as_dict())
         else:
@@ -152,6 +170,8 @@ def repair(
 ) -> None:
     """Write a valid form of a submission to another file, and say everything that was changed."""
     with _problems_as_output(json_):
+        from rich.markup import escape
+
         from tallymark import verbs
         from tallymark.submit.dialect import Change
         from tallymark.terminal import console, plural, show_table
@@ -162,7 +182,7 @@ def repair(
         else:
             rows = [tuple(change) for change in changes]
             show_table(plural(len(changes), "change"), Change._fields, rows, console())
-            console().print(f"[bold green]valid[/bold green]: {out}")
+            console().print("[bold green]valid[/bold green]:", escape(str(out)), highlight=False, soft_wrap=True)
 
 
 @app.command()

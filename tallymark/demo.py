@@ -9,7 +9,8 @@ from pathlib import Path
 from rich.console import Console
 
 from tallymark import verbs
-from tallymark.challenge import challenge, challenge_names
+from tallymark.registry import challenge, challenge_names
+from tallymark.terminal import plural
 
 
 def run(names: Sequence[str], out: Path, console: Console) -> None:
@@ -20,9 +21,11 @@ def run(names: Sequence[str], out: Path, console: Console) -> None:
         truth, submission = folder / "truth.csv", folder / "submission.csv"
         console.rule(f"[bold]{what.name}[/bold]: {what.title}")
         checked = verbs.check(what.name, submission)
-        console.print(f"{submission}: valid, {checked.items} items, {checked.objects} objects", highlight=False)
+        checked.problems.raise_if_any()
+        counts = f"{plural(checked.items, 'item')}, {plural(checked.objects, 'object')}"
+        console.print(f"{submission}: valid, {counts}", highlight=False, soft_wrap=True)
         result = verbs.score(what.name, truth, submission)
         result.show(console)
         console.print("do the same with your own files:", style="dim")
-        console.print(f"  tallymark check {what.name} {submission}", highlight=False)
-        console.print(f"  tallymark score {what.name} {truth} {submission}\n", highlight=False)
+        console.print(f"  tallymark check {what.name} {submission}", highlight=False, soft_wrap=True)
+        console.print(f"  tallymark score {what.name} {truth} {submission}\n", highlight=False, soft_wrap=True)

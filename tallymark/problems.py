@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -84,6 +84,13 @@ class Problems:
     def __bool__(self) -> bool:
         return self.total > 0
 
+    def about(self, file: str) -> Problems:
+        """The same problems, said of another file."""
+        moved = Problems()
+        moved._kept = [replace(problem, file=file) for problem in self._kept]
+        moved._counts = {(kind, file): count for kind, count in self.counts.items()}
+        return moved
+
     def raise_if_any(self) -> None:
         if self:
             raise BadInput(self)
@@ -122,6 +129,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"did you mean '{close[0]}'?" if close else f"choose from: {', '.join(known)}"
 
 
-def clip(text: str, limit: int = 60) -> str:
-    """`text` in quotes, on one line and cut to `limit` characters, for a message."""
-    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+def shorten(text: str, limit: int = 60) -> str:
+    """`text` cut to `limit` characters."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def clip(text: str) -> str:
+    """`text` shortened, in quotes and on one line, for a message."""
+    return repr(shorten(text))

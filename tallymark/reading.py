@@ -64,6 +64,11 @@ def describe(reading: object) -> dict[str, object]:
     return dataclasses.asdict(reading)  # type: ignore[call-overload]  # readings are dataclasses
 
 
+def as_assignments(reading: object) -> str:
+    """The reading as one would type it: `match=best_overall  shape=768x768`."""
+    return "  ".join(f"{name}={_text(value)}" for name, value in describe(reading).items())
+
+
 def options(kind: type) -> dict[str, str]:
     """What can be chosen: option name -> values and default, for help texts."""
     hints, shown = get_type_hints(kind), {}
@@ -75,6 +80,8 @@ def options(kind: type) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
+    if value is None:
+        return "none"
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 

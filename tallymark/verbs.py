@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tallymark.challenge import Challenge, challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.audio import hours_of
 from tallymark.data.folders import RECORDINGS, media_files
 from tallymark.data.items import Items
 from tallymark.problems import BadInput, Problem, Problems
 from tallymark.reading import parse_reading
+from tallymark.registry import Challenge, challenge
 from tallymark.scoring.compare import RESAMPLES, Comparison, compare_scores
 from tallymark.scoring.score import Score
 from tallymark.submit.dialect import Change, write_submission
@@ -52,7 +52,7 @@ def score(
     expected = _read_truth(what, truth, images, reading, problems)
     if audio is not None:
         reading = _with_hours(what, reading, audio, expected, problems)
-    pair = _read_pair(what, expected, submission, reading, problems)
+    pair = _read_pair(what, expected, submission, images, reading, problems)
     return what.score(*problems.checked(pair), reading)
 
 
@@ -71,8 +71,8 @@ def compare(
     what, problems = challenge(name), Problems()
     reading: Any = parse_reading(what.reading, options)
     expected = _read_truth(what, truth, images, reading, problems)
-    first = _read_pair(what, expected, a, reading, problems)
-    second = _read_pair(what, expected, b, reading, problems)
+    first = _read_pair(what, expected, a, images, reading, problems)
+    second = _read_pair(what, expected, b, images, reading, problems)
     scores = (what.score(*problems.checked(pair), reading) for pair in (first, second))
     return compare_scores(*scores, seed=seed, resamples=resamples)
 
@@ -97,13 +97,9 @@ def check(name: str, submission: Source, *, against: Source | None = None, **opt
     if predicted is None:
         return Checked(0, 0, problems)
     if against is not None:
-        expected = _named_like(_expected_items(what, against, reading, problems), predicted.items)
-        if what.sparse:
-            report_unknown(
-                np.flatnonzero(expected.find(predicted.items.ids) < 0), predicted.items, str(submission), problems
-            )
-        else:
-            align(predicted, expected, reading, str(submission), problems)
+        expected = _expected_items(what, against, reading, predicted.items, problems)
+        if expected is not None:
+            _fit(what, predicted, expected, submission, reading, problems)
     return Checked(len(predicted.items), len(predicted), problems)
 
 
@@ -118,8 +114,9 @@ def repair(
         raise BadInput(Problem("same_file", str(out), "the submission itself", "another file", remedy))
     expected = None
     if against is not None:
-        expected = _expected_items(what, against, reading, problems).ids.to_list()
-        problems.raise_if_any()
+        readable = what.dialect.read(submission, reading, Problems())
+        like = Items.of([]) if readable is None else readable.items
+        expected = problems.checked(_expected_items(what, against, reading, like, problems)).ids.to_list()
     changes = repair_file(what.dialect, submission, out, expected, reading)
     what.dialect.read(out, reading, problems)
     problems.raise_if_any()
@@ -153,9 +150,11 @@ def _read_truth(
     truth = what.dialect.read_truth(path, reading, problems)
     if truth is None or images is None:
         return truth
-    items = _expected_items(what, images, reading, problems)
+    items = _expected_items(what, images, reading, truth.items, problems)
+    if items is None:
+        return None
     at = truth.items.find(items.ids)
-    if len(truth.items) and len(items) and not (at >= 0).any():
+    if len(truth.items) and not (at >= 0).any():
         found, expected = f"no id of {path}", "ids that the truth has too"
         remedy = "give the list of the same set, with ids written alike"
         problems.add(Problem("no_common_id", str(images), found, expected, remedy))
@@ -166,36 +165,50 @@ def _read_truth(
 
 
 def _read_pair(
-    what: Challenge, truth: Annotations[Any] | None, submission: Source, reading: Any, problems: Problems
+    what: Challenge,
+    truth: Annotations[Any] | None,
+    submission: Source,
+    images: Source | None,
+    reading: Any,
+    problems: Problems,
 ) -> tuple[Annotations[Any], Annotations[Any]] | None:
     """Truth and predictions under the same items."""
     predicted = what.dialect.read(submission, reading, problems)
     if truth is None or predicted is None:
         return None
+    if what.sparse and images is None:  # whatever either of them names is part of the set
+        items = Items(pl.concat([truth.items.ids, predicted.items.ids]).unique(maintain_order=True))
+        return truth.onto(items), predicted.onto(items)
+    return truth, _fit(what, predicted, truth.items, submission, reading, problems)
+
+
+def _fit(
+    what: Challenge, predicted: Annotations[Any], items: Items, file: Source, reading: Any, problems: Problems
+) -> Annotations[Any]:
+    """The predictions under the expected items, with unknown and missing ones as problems."""
     if not what.sparse:
-        return truth, align(predicted, truth.items, reading, str(submission), problems)
-    items = Items(pl.concat([truth.items.ids, predicted.items.ids]).unique(maintain_order=True))
-    return truth.onto(items), predicted.onto(items)
+        return align(predicted, items, reading, str(file), problems)
+    unknown = np.flatnonzero(items.find(predicted.items.ids) < 0)
+    report_unknown(unknown, predicted.items, str(file), problems, remedy="drop the row")
+    return predicted.onto(items)
 
 
-def _expected_items(what: Challenge, source: Source, reading: Any, problems: Problems) -> Items:
-    """The ids that a sample submission or a data folder names."""
-    path = Path(source)
-    if path.is_dir():
-        samples = sorted(path.glob("sample_submission*.csv"))
-        if len(samples) != 1:
-            return Items.of(what.dialect.folder_ids(path, problems))
-        path = samples[0]
-    sample = what.dialect.read(path, reading, problems)
-    return Items.of([]) if sample is None else Items(sample.items.ids)
+def _expected_items(what: Challenge, source: Source, reading: Any, like: Items, problems: Problems) -> Items | None:
+    """The ids that a sample submission or a data folder names; None if it cannot be used.
 
-
-def _named_like(expected: Items, given: Items) -> Items:
-    """File names without their suffix where the submission writes them so."""
-    if (expected.find(given.ids) >= 0).any():
-        return expected
-    stems = Items.of(list(dict.fromkeys(Path(name).stem for name in expected.ids)))
-    return stems if len(stems) == len(expected) and (stems.find(given.ids) >= 0).any() else expected
+    A folder's file names lose their suffix where the ids in `like` are written so.
+    """
+    path, before = Path(source), problems.total
+    samples = sorted(path.glob("sample_submission*.csv"))
+    if path.is_dir() and len(samples) != 1:
+        items = Items.of(what.dialect.folder_ids(path, problems))
+        if not (items.find(like.ids) >= 0).any():
+            stems = Items.of(list(dict.fromkeys(Path(name).stem for name in items.ids)))
+            items = stems if len(stems) == len(items) and (stems.find(like.ids) >= 0).any() else items
+    else:
+        sample = what.dialect.read(samples[0] if path.is_dir() else path, reading, problems)
+        items = Items.of([]) if sample is None else Items(sample.items.ids)
+    return items if problems.total == before else None
 
 
 def _with_hours(

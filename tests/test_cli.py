@@ -40,7 +40,7 @@ def test_list() -> None:
     text = run("list")
     assert all(name in text for name in NAMES)
     assert "best_overall" in text
-    listed = {row["name"]: row for row in json.loads(run("list", "--json"))}
+    listed = {row["name"]: row for row in json.loads(run("list", "--json"))["challenges"]}
     assert set(listed) >= set(NAMES)
     assert listed["ships"]["readings"]["shape"] == "HEIGHTxWIDTH (default 768x768)"
 
@@ -166,7 +166,7 @@ def test_compare(tmp_path: Path) -> None:
 def test_repair_tells_its_changes(tmp_path: Path) -> None:
     path, out = tmp_path / "s.csv", tmp_path / "out.csv"
     path.write_text("image_id,PredictionString\na,1 2 3\n")
-    assert "dropped 3 values at the end" in run("repair", "wheat", path, "--out", out)
+    assert "dropped a row of 3 values" in run("repair", "wheat", path, "--out", out)
     changes = json.loads(run("repair", "wheat", path, "--out", out, "--json"))["changes"]
     assert [(change["line"], change["item"]) for change in changes] == [(2, "a")]
 
@@ -236,3 +236,51 @@ def test_archives_are_recognised(start: bytes, name: str, tmp_path: Path) -> Non
     path = tmp_path / "s.csv"
     path.write_bytes(start + b"\0\0rest")
     assert name in run("check", "wheat", path, code=2)
+
+
+def test_version() -> None:
+    assert run("--version").startswith("tallymark 0.")
+
+
+def test_a_missing_sample_is_the_only_problem(tmp_path: Path) -> None:
+    submission = tmp_path / "s.csv"
+    submission.write_text(GOOD["wheat"][1])
+    printed = json.loads(run("check", "wheat", submission, "--against", tmp_path / "nothere.csv", "--json", code=2))
+    assert printed["counts"] == {"unreadable": 1}
+
+
+def test_ids_with_and_without_suffix_differ_unless_a_folder_says_so(tmp_path: Path) -> None:
+    submission, sample = tmp_path / "s.csv", tmp_path / "sample.csv"
+    submission.write_text(GOOD["food"][1])
+    sample.write_text("image_name,pred1,pred2,pred3\na.jpg,0,1,2\nb.jpg,0,1,2\n")
+    printed = json.loads(run("check", "food", submission, "--against", sample, "--json", code=2))
+    assert printed["counts"] == {"unknown_id": 2, "missing_id": 2}
+    for name in ("a.jpg", "b.jpg"):
+        (tmp_path / "test").mkdir(exist_ok=True)
+        (tmp_path / "test" / name).touch()
+    assert "valid" in run("check", "food", submission, "--against", tmp_path / "test")
+    out = tmp_path / "out.csv"
+    assert (
+        json.loads(run("repair", "food", submission, "--against", tmp_path / "test", "-o", out, "--json"))["changes"]
+        == []
+    )
+
+
+def test_upcalls_of_a_listed_set_only(tmp_path: Path) -> None:
+    truth, detections, images = (tmp_path / f"{name}.csv" for name in ("truth", "detections", "images"))
+    truth.write_text("filename,timestamp,label\na.wav,10,up\nb.wav,10,up\n")
+    detections.write_text("filename,timestamp\na.wav,10\n")
+    images.write_text("filename,timestamp\na.wav,0\n")
+    printed = json.loads(run("score", "upcalls", truth, detections, "--images", images, "--json"))
+    assert (printed["tp"], printed["fp"], printed["fn"]) == (1, 0, 0)
+    detections.write_text("filename,timestamp\na.wav,10\nb.wav,10\n")
+    assert "unknown_id" in run("score", "upcalls", truth, detections, "--images", images, code=2)
+
+
+def test_no_score_is_said_and_gives_no_verdict(tmp_path: Path) -> None:
+    truth, submission = tmp_path / "truth.csv", tmp_path / "submission.csv"
+    truth.write_text("Id,PredictionString\ns,0 0 0 2 4 2 0 car\nu,\n")
+    submission.write_text("Id,PredictionString\ns,0.9 0 0 0 2 4 2 0 car\nu,\n")
+    words = ("lyft", truth, submission)
+    assert "a sample has no truth" in run("score", *words, "-r", "metric=mlebench")
+    assert "no verdict" in run("compare", *words, submission, "-r", "metric=mlebench", "--resamples", 50)

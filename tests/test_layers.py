@@ -13,7 +13,7 @@ LAYERS = [
     ["reading", "terminal"],
     ["data"],
     ["submit", "scoring"],
-    ["challenge"],
+    ["registry"],
     ["verbs"],
     ["demo"],
     ["cli"],
@@ -64,10 +64,10 @@ def test_imports_only_lower_layers(path: Path) -> None:
         others = {folder.name for folder in (PACKAGE / "challenges").iterdir()} - {path.parent.name}
         text = path.read_text()
         assert not [name for name in others if f"tallymark.challenges.{name}" in text], "a challenge uses another one"
-        assert used <= {"problems", "reading", "data", "submit", "scoring", "challenge", "challenges"}
+        assert used <= {"problems", "reading", "data", "submit", "scoring", "registry", "challenges"}
     else:
         # Finding challenges means importing the folder that holds them, but none of those in it.
-        allowed = {"challenges"} if own == "challenge" else set()
+        allowed = {"challenges"} if own == "registry" else set()
         too_high = {name for name in used - allowed if name != own and HEIGHT.get(name, 99) >= HEIGHT[own]}
         assert not too_high
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tallymark.challenge import challenge, challenge_names
 from tallymark.problems import BadInput
 from tallymark.reading import describe, options, parse_assignments, parse_reading
+from tallymark.registry import challenge, challenge_names
 
 
 @pytest.mark.parametrize(

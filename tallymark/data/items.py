@@ -42,5 +42,5 @@ def first_seen(ids: pl.Series, line: np.ndarray, group: pl.Series | None = None)
     start = np.flatnonzero(new)
     heads = ids[start]
     first = start[heads.is_first_distinct().to_numpy()]
-    items = Items(ids[first], None if group is None else group[first], line[first])
+    items = Items(ids[first], None if group is None else group[first].str.strip_chars(), line[first])
     return items, items.find(heads)[np.cumsum(new) - 1]

@@ -67,7 +67,6 @@ class Table:
         found: Callable[[int], str] | None = None,
     ) -> None:
         """Add one problem for each row number in `rows`; `found(row)` says what was found (default: the cell)."""
-        cells = self.cells[column]
         problems.add_each(
             kind,
             self.file,
@@ -75,7 +74,7 @@ class Table:
             lambda row: Problem(
                 kind,
                 self.file,
-                clip(cells[row].strip(BLANKS)) if found is None else found(row),
+                clip(self.cells[column][row].strip(BLANKS)) if found is None else found(row),
                 expected,
                 remedy,
                 line=int(self.line[row]),
@@ -106,7 +105,13 @@ def read_table(path: str | Path, problems: Problems) -> Table | None:
 def write_table(path: str | Path, columns: Mapping[str, pl.Series | Sequence[str]]) -> None:
     """Write text columns as CSV: comma, LF, quotes only where needed."""
     table = pl.DataFrame(dict(columns), schema_overrides=dict.fromkeys(columns, pl.String))
-    table.select(pl.all().replace("", None)).write_csv(Path(path), null_value="")  # an empty text would get quotes
+    write_frame(path, table.select(pl.all().replace("", None)))  # an empty text would get quotes
+
+
+def write_frame(path: str | Path, table: pl.DataFrame) -> None:
+    """Write any table as CSV."""
+    with Path(path).open("wb") as file:
+        table.write_csv(file)
 
 
 def number_text(values: np.ndarray) -> pl.Series:
@@ -205,16 +210,17 @@ def _count(data: bytes, start: int, character: str) -> int:
 def _commas_outside_quotes(data: bytes, start: int) -> int | None:
     """How many commas separate fields. None unless every quote opens or closes a whole field."""
     text = np.frombuffer(data, np.uint8)[start - 1 :]  # the header's line end comes first
-    quotes = np.flatnonzero(text == ord('"'))
+    marks = np.flatnonzero((text == ord('"')) | (text == ord(",")))
+    quote = text[marks] == ord('"')
+    quotes = marks[quote]
     opening, closing = quotes[::2], quotes[1::2]
     if len(opening) != len(closing):
         return None
     edges = np.concatenate([text[opening - 1], text[closing[closing < len(text) - 1] + 1]])
     if not ((edges == ord(",")) | (edges == ord("\n"))).all():
         return None
-    commas = np.flatnonzero(text == ord(","))
-    inside = np.searchsorted(commas, closing) - np.searchsorted(commas, opening)
-    return len(commas) - int(inside.sum())
+    outside = np.cumsum(quote) % 2 == 0
+    return int(np.count_nonzero(outside & ~quote))
 
 
 def _parse_by_line(body: str, header: list[str], file: str, problems: Problems) -> Table:

@@ -38,11 +38,14 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        if math.isnan(self.low) or math.isnan(self.high):
+        if math.isnan(self.difference) or math.isnan(self.low):
             return "no verdict: at least one of the two has no score"
         if self.low <= 0 <= self.high:
             return "no clear difference"
         return "B is better" if (self.difference > 0) == (self.b.better == "higher") else "A is better"
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.a.challenge} B - A {self.difference:+.6f}: {self.verdict}>"
 
     def __str__(self) -> str:
         return as_text(self.show)

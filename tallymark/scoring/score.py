@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
-from tallymark.reading import describe
+from tallymark.reading import as_assignments, describe
 from tallymark.scoring.sweep import Sweep
 from tallymark.terminal import as_text, plural, show_table
 
@@ -29,6 +29,7 @@ class Score:
     details: further official numbers by name. classes: a row per class, where the rule has classes.
     total: the number again, when item i counts `weight[i]` times; this is what resampling needs.
     lines: what the organisers' own script prints, where there is one.
+    without: why there is no number, in case there is none.
     """
 
     challenge: str
@@ -41,6 +42,7 @@ class Score:
     details: dict[str, float] = field(default_factory=dict)
     classes: pl.DataFrame | None = None
     lines: tuple[str, ...] = ()
+    without: str = "nothing is left to count under this reading"
     find_pairs: Callable[[], pl.DataFrame] = pl.DataFrame
 
     @property
@@ -51,7 +53,7 @@ class Score:
     @property
     def note(self) -> str:
         """Why there is no number, if there is none."""
-        return "" if math.isfinite(self.value) else "no score: nothing is left to count under this reading"
+        return "" if math.isfinite(self.value) else f"no score: {self.without}"
 
     @property
     def groups(self) -> pl.DataFrame | None:
@@ -78,8 +80,10 @@ class Score:
             to.print(line, highlight=False, markup=False)
         number = self.note or f"score {self.value:.6f}"
         to.print(f"[bold]{self.challenge}  {number}[/bold]  ({self.better} is better)", highlight=False)
-        reading = "  ".join(f"{name}={value}" for name, value in describe(self.reading).items())
-        to.print(f"reading: {reading}", highlight=False, markup=False)
+        to.print(f"reading: {as_assignments(self.reading)}", highlight=False, markup=False)
+        if self.details and not self.lines:
+            details = "  ".join(f"{name} {value:.6f}" for name, value in self.details.items())
+            to.print(details, highlight=False, markup=False)
         shown = [name for name in self.items.columns if not name.startswith("tp_") or name in ("tp_50", "tp_75")]
         worst = self.worst().select(shown)
         tables = {"counts": self.counts, "classes": self.classes, "groups": self.groups}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -68,12 +69,14 @@ def write_submission(
     if form is not None and form not in dialect.FORMS:
         raise ValueError(f"form {form!r}: choose from {', '.join(dialect.FORMS)}")
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "no such folder", str(path.parent))
     unchecked = path.with_name(path.name + ".unchecked")
     problems = Problems()
     try:
         dialect.write(annotations, unchecked, form or dialect.FORMS[0])
         dialect.read(unchecked, reading, problems)
-        problems.raise_if_any()
+        problems.about(str(path)).raise_if_any()
         unchecked.replace(path)
     finally:
         unchecked.unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -51,9 +51,10 @@ class Records:
 
     def only_numbers(self, problems: Problems) -> Records:
         """Report the rows with a number that is none, and leave these records out."""
-        bad = ~np.isfinite(self.values).all(axis=1)
-        if not bad.any():
+        finite = np.isfinite(self.values)
+        if finite.all():
             return self
+        bad = ~finite.all(axis=1)
         cells, words_last = self.table.text(self.column), len(self.words) > 0
         width = self.values.shape[1] + words_last
 
@@ -139,36 +140,43 @@ class RecordSheet:
         return {self.column: ""}
 
     def mend(
-        self, rows: list[Row], note: Note, mend_record: Callable[[list[str]], tuple[list[str] | None, str]]
+        self,
+        rows: list[Row],
+        note: Note,
+        mend_record: Callable[[list[str]], tuple[list[str] | None, str]],
+        words: Container[str] = (),
     ) -> list[dict[str, str]]:
         """One row for the item, with the records that can be kept.
 
         `mend_record(tokens)` returns the record to keep (None: drop it) and what was changed ("": nothing).
+        `words` that end a record are landmarks: behind one, reading starts anew.
         """
         kept: list[str] = []
         for row in rows:
             if row is not rows[0]:
                 note(row, "joined with the item's first row", row.cells[self.column], "")
-            for tokens in self._cut(row, note):
+            for tokens in self._cut(row, words, note):
                 record, what = mend_record(tokens)
                 if what:
                     note(row, what, " ".join(tokens), " ".join(record or []))
                 kept.extend(record or [])
         return [{self.column: " ".join(kept)}]
 
-    def _cut(self, row: Row, note: Note) -> list[list[str]]:
-        """The complete records of a row. With words as landmarks, one bad record does not spoil the next."""
+    def _cut(self, row: Row, words: Container[str], note: Note) -> list[list[str]]:
+        """The complete records of a row."""
         tokens, width = row.cells[self.column].split(), len(self.fields)
+        if not self.word and len(tokens) % width:
+            # Without landmarks nobody can tell where the value is missing, and all later ones are shifted.
+            note(row, f"dropped a row of {len(tokens)} values, not a multiple of {width}", " ".join(tokens), "")
+            return []
         records, start = [], 0
         for at, token in enumerate(tokens):
-            complete = not is_number(token) and token.isidentifier() if self.word else at + 1 - start == width
-            if complete:
-                record = tokens[start : at + 1]
+            if at + 1 - start == width or token in words:
+                record, start = tokens[start : at + 1], at + 1
                 if len(record) == width:
                     records.append(record)
                 else:
                     note(row, f"dropped a record of {len(record)} values", " ".join(record), "")
-                start = at + 1
         if start < len(tokens):
             note(row, f"dropped {len(tokens) - start} values at the end", " ".join(tokens[start:]), "")
         return records

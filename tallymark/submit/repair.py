@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from tallymark.data.tables import BLANKS, read_table, write_table
-from tallymark.problems import BadInput, Problem, Problems, clip
+from tallymark.problems import BadInput, Problem, Problems, clip, shorten
 from tallymark.submit.dialect import Change, Dialect, Row
 
 ROW_KINDS = {"field_count", "bad_quote"}
@@ -37,7 +37,7 @@ def repair_file(
             by_item.setdefault(item, [])
 
     def note(row: Row, what: str, before: str, after: str) -> None:
-        changes.append(Change(row.line, row.item, what, clip(before), clip(after)))
+        changes.append(Change(row.line, row.item, what, shorten(before), shorten(after)))
 
     mended: list[dict[str, str]] = []
     for item, found in by_item.items():
@@ -77,9 +77,9 @@ def _read_rows(dialect: Dialect, source: str | Path, reading: Any) -> tuple[list
         if cells[header[0]]:
             rows.append(Row(line, cells[header[0]], cells))
         else:
-            changes.append(Change(line, "", "dropped a row without an id", clip(",".join(cells.values())), ""))
+            changes.append(Change(line, "", "dropped a row without an id", shorten(",".join(cells.values())), ""))
     return rows, header, changes
 
 
 def _shown(row: Row) -> str:
-    return clip(",".join(row.cells.values()))
+    return shorten(",".join(row.cells.values()))

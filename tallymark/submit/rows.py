@@ -65,7 +65,8 @@ def align(
     """The predictions under the expected items; unknown and missing ids are problems unless the reading allows them."""
     index = items.find(predicted.items.ids)
     if reading.extra == "error":
-        report_unknown(np.flatnonzero(index < 0), predicted.items, file, problems)
+        remedy = "drop the row (or read with extra=ignore)"
+        report_unknown(np.flatnonzero(index < 0), predicted.items, file, problems, remedy)
     if reading.missing == "error":
         seen = np.zeros(len(items), bool)
         seen[index[index >= 0]] = True
@@ -73,9 +74,8 @@ def align(
     return predicted.onto(items)
 
 
-def report_unknown(unknown: np.ndarray, items: Items, file: str, problems: Problems) -> None:
-    line = items.line
-    expected, remedy = "an id of the set that is scored", "drop the row (or read with extra=ignore)"
+def report_unknown(unknown: np.ndarray, items: Items, file: str, problems: Problems, remedy: str) -> None:
+    line, expected = items.line, "an id of the set that is scored"
     problems.add_each(
         "unknown_id",
         file,

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallymark.challenge import challenge
 from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.data.annotations import Annotations
 from tallymark.data.geometry import Cuboids
 from tallymark.data.items import Items
+from tallymark.registry import challenge
 from tests.reference import average_precision
 
 THRESHOLDS = [k / 20 for k in range(10, 20)]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tallymark import verbs
-from tallymark.challenge import challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.geometry import Boxes
 from tallymark.data.items import Items
+from tallymark.registry import challenge
 from tallymark.scoring.compare import compare_scores
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallymark.challenge import challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.geometry import Labels
 from tallymark.data.items import Items
+from tallymark.registry import challenge
 from tests.made import NAMES, annotations
 
 SEEDS = range(25)

@@ -37,14 +37,20 @@ CASES = {
     ),
     "wheat_drop": (
         "wheat",
-        "image_id,PredictionString\na,0.5 0 0 9 9 nan 0 0 9 9 0.4 0 0 -9 9 0.3 2000 0 9 9 0.2 1\n",
-        ["a,0.5 0 0 9 9"],
+        "image_id,PredictionString\na,0.5 0 0 9 9 nan 0 0 9 9 0.4 0 0 -9 9 0.3 2000 0 9 9\nb,0.9 0 0 9\n",
+        ["a,0.5 0 0 9 9", "b,"],
         [
-            "2: dropped 2 values at the end",
             "2: dropped an unreadable box",
             "2: dropped a box of negative size",
             "2: dropped a box outside the photograph",
+            "3: dropped a row of 4 values, not a multiple of 5",
         ],
+    ),
+    "wheat_decimals_are_kept": (
+        "wheat",
+        "image_id,PredictionString\na,0.9 10.1 20.2 30.3 40.4 0.50 1000 1000 24.00 24\n",
+        ["a,0.9 10.1 20.2 30.3 40.4 0.50 1000 1000 24.00 24"],
+        [],
     ),
     "wheat_rows": (
         "wheat",
@@ -168,6 +174,18 @@ def test_any_damage_is_mended_or_explained(name: str, edits: list[tuple[float, i
     assert not tallymark.check(name, out).problems
     if tallymark.check(name, source).problems:
         assert changes
+
+
+def test_unknown_classes_are_kept_on_request(tmp_path: Path) -> None:
+    text = "Id,PredictionString\na,0.9 0 0 0 2 4 2 0 tram\n"
+    assert repaired("lyft", text, tmp_path)[0] == ["a,"]
+    assert repaired("lyft", text, tmp_path, unknown_class="keep") == (["a,0.9 0 0 0 2 4 2 0 tram"], [])
+
+
+def test_changes_hold_the_text_itself(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("filename,timestamp\na.wav,x y\n")
+    [change] = tallymark.repair("upcalls", tmp_path / "s.csv", tmp_path / "out.csv")
+    assert (change.before, change.after) == ("x y", "")
 
 
 def test_the_original_is_never_overwritten(tmp_path: Path) -> None:

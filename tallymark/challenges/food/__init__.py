@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tallymark.challenge import Challenge
 from tallymark.challenges.food import dialect
 from tallymark.challenges.food.rule import Reading, score
+from tallymark.registry import Challenge
 
 CHALLENGE = Challenge(
     name="food",

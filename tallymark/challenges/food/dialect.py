@@ -81,7 +81,7 @@ def _labels(
             problems,
             kind,
             rows,
-            names[0],
+            ",".join(names),
             expected,
             remedy,
             ids=items.ids,
@@ -89,7 +89,7 @@ def _labels(
         )
 
     top, lowest, highest = reading.num_classes, np.minimum.reduce(values.T), np.maximum.reduce(values.T)
-    refuse("label_count", given != count, f"{count} labels", "write each label once, the surest first")
+    refuse("label_count", given != count, f"{count} labels", "write as many labels in every row, the surest first")
     refuse("not_an_integer", lowest == NOT_AN_INTEGER, "class ids as whole numbers", "write 3, not 3.0 or a name")
     outside = (lowest < 0) | (highest >= (np.inf if top is None else top))
     refuse(

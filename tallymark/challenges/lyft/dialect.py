@@ -85,15 +85,15 @@ def write(annotations: Annotations[Cuboids], path: str | Path, form: str) -> Non
 
 
 def mend(rows: list[Row], reading: Reading, note: Note) -> list[dict[str, str]]:
-    return SHEET.mend(rows, note, _mend_volume)
+    return SHEET.mend(rows, note, lambda tokens: _mend_volume(tokens, reading), words=CLASSES)
 
 
-def _mend_volume(tokens: list[str]) -> tuple[list[str] | None, str]:
+def _mend_volume(tokens: list[str], reading: Reading) -> tuple[list[str] | None, str]:
     if not all(is_number(token) for token in tokens[:-1]):
         return None, "dropped an unreadable volume"
     if any(float(token) <= 0 for token in tokens[4:7]):
         return None, "dropped a volume without size"
-    if tokens[-1] not in CLASSES:
+    if tokens[-1] not in CLASSES and reading.unknown_class == "error":
         return None, "dropped a volume of an unknown class"
     return tokens, ""
 

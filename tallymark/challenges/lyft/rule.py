@@ -110,6 +110,9 @@ def _precision(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rea
         total=total,
         counts=threshold_counts(found),
         classes=_class_table(truth, predicted, found, None if by_sample else precision),
+        without="a sample has no truth, and then the published grader has no number"
+        if by_sample
+        else "there is no truth",
         find_pairs=lambda: pair_table(truth, predicted, found),
     )
 

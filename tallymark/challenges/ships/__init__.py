@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tallymark.challenge import Challenge
 from tallymark.challenges.ships import dialect
 from tallymark.challenges.ships.rule import Reading, score
+from tallymark.registry import Challenge
 
 CHALLENGE = Challenge(
     name="ships",

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tallymark.challenge import Challenge
 from tallymark.challenges.wheat import dialect
 from tallymark.challenges.wheat.rule import Reading, score
+from tallymark.registry import Challenge
 
 CHALLENGE = Challenge(
     name="wheat",

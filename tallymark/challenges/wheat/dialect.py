@@ -33,7 +33,7 @@ def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annota
     if table is None:
         return None
     table, ids = read_ids(table, "image_id", problems)
-    group = table.text("source") if "source" in table.header else None
+    group = table.cells["source"] if "source" in table.header else None
     items, item = first_seen(ids, table.line, group)
     cells = table.text("bbox")
     inner = cells.str.strip_prefix("[").str.strip_suffix("]")
@@ -59,7 +59,7 @@ def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[
     records = SHEET.read(path, problems)
     if records is None:
         return None
-    negative = records.values[:, 3:].min(axis=1, initial=0) < 0
+    negative = (records.values[:, 3] < 0) | (records.values[:, 4] < 0)
     remedy = "write x y width height, not two corners"
     records = records.refuse(negative, problems, "negative_size", "width and height of 0 or more", remedy)
     return Annotations.gather(
@@ -82,13 +82,14 @@ def _mend_box(tokens: list[str]) -> tuple[list[str] | None, str]:
     box = Boxes.of(np.array([[float(token) for token in tokens[1:]]]))
     if box.width[0] < 0 or box.height[0] < 0:
         return None, "dropped a box of negative size"
-    clipped = box.clipped(SIDE, SIDE)
-    if clipped.area[0] == 0 and box.area[0] > 0:
-        return None, "dropped a box outside the photograph"
-    before, after = (np.concatenate([b.x, b.y, b.width, b.height]) for b in (box, clipped))
-    if np.array_equal(before, after):
+    inside = box.x[0] >= 0 and box.y[0] >= 0 and box.x[0] + box.width[0] <= SIDE and box.y[0] + box.height[0] <= SIDE
+    if inside:
         return tokens, ""
-    return [tokens[0], *number_text(after).to_list()], f"clipped a box to {SIDE} x {SIDE} px"
+    clipped = box.clipped(SIDE, SIDE)
+    if clipped.area[0] == 0:
+        return None, "dropped a box outside the photograph"
+    sides = np.concatenate([clipped.x, clipped.y, clipped.width, clipped.height])
+    return [tokens[0], *number_text(sides).to_list()], f"clipped a box to {SIDE} x {SIDE} px"
 
 
 def folder_ids(folder: Path, problems: Problems) -> list[str]:
