@@ -1,0 +1,115 @@
+"""Every command and snippet in the documentation runs, and prints what the page says.
+
+In `console` blocks a line `...` stands for any lines. In `python` blocks the lines that begin with `# ` are the output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tallymark.cli import app
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("tallymark/challenges/*/card.md")])
+NOT_RUN = ("make ", ". .venv", ".venv/")
+"""Commands that set up the machine; the tests run inside what they set up."""
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """The fenced blocks of a page: language and text."""
+    return re.findall(r"^```(console|python)\n(.*?)^```$", page.read_text(), re.M | re.S)
+
+
+def commands(text: str) -> list[tuple[str, list[str]]]:
+    """The commands of a console block, each with the lines that are shown below it."""
+    found: list[tuple[str, list[str]]] = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        else:
+            found[-1][1].append(line.rstrip())
+    return found
+
+
+def run(command: str) -> list[str]:
+    if command.startswith("tallymark "):
+        result = CliRunner().invoke(app, shlex.split(command)[1:], env={"COLUMNS": "100"})
+        assert result.exit_code in (0, 2), result.output
+        output = result.output
+    else:
+        output = subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout
+    return [line.rstrip() for line in output.rstrip("\n").split("\n")]
+
+
+def matches(shown: list[str], printed: list[str]) -> bool:
+    pattern = "".join("(?:.*\n)*" if line == "..." else re.escape(line) + "\n" for line in shown)
+    return re.fullmatch(pattern, "\n".join(printed) + "\n") is not None
+
+
+@pytest.fixture
+def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state that `make demo` leaves."""
+    monkeypatch.chdir(tmp_path)
+    run("tallymark demo")
+
+
+@pytest.mark.usefixtures("demo")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page(page: Path) -> None:
+    for language, text in blocks(page):
+        if language == "python":
+            expected = [line[2:] for line in text.splitlines() if line.startswith("# ")]
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile(text, str(page), "exec", dont_inherit=True), {"__name__": "snippet"})  # noqa: S102  # ours
+            assert [line for line in out.getvalue().splitlines() if line] == expected
+        else:
+            for command, shown in commands(text):
+                if not command.startswith(NOT_RUN):
+                    printed = run(command)
+                    assert not shown or matches(shown, printed), "\n".join([command, *printed])
+
+
+def test_the_sixth_challenge_of_the_guide_works(tmp_path: Path) -> None:
+    """The guide's files make an installed package that every verb accepts."""
+    guide = (ROOT / "docs" / "extender.md").read_text()
+    package, metadata = tmp_path / "bees", tmp_path / "bees-1.dist-info"
+    (package / "example").mkdir(parents=True)
+    metadata.mkdir()
+    for file, text in re.findall(r"`bees/(\w+\.py)`:\n\n```\w+\n(.*?)^```$", guide, re.M | re.S):
+        (package / file).write_text(text)
+    entry_point = re.search(r"bees = \"(.*?)\"", guide)
+    assert entry_point is not None
+    (metadata / "entry_points.txt").write_text(f"[tallymark.challenges]\nbees = {entry_point[1]}\n")
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: bees\nVersion: 1\n")
+    (package / "example" / "truth.csv").write_text("frame,bees\na,0 0 10 10\nb,\n")
+    (package / "example" / "submission.csv").write_text("frame,bees\na,0.9 0 0 10 10 0.5 50 50 5 5\nb,\n")
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+
+    def tallymark(*words: str) -> str:
+        command = [sys.executable, "-m", "tallymark", *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True, env=environment, cwd=tmp_path).stdout
+
+    assert "Bees at the hive entrance" in tallymark("demo", "bees")
+    files = ("demo/bees/truth.csv", "demo/bees/submission.csv")
+    assert json.loads(tallymark("score", "bees", *files, "--json"))["score"] == pytest.approx((2 / 3 + 1) / 2)
+    assert "valid" in tallymark("check", "bees", files[1])
+    assert "valid" in tallymark("repair", "bees", files[1], "--out", "mended.csv")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
