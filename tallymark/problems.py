@@ -84,6 +84,13 @@ class Problems:
     def __bool__(self) -> bool:
         return self.total > 0
 
+    def merge(self, others: Problems) -> None:
+        """Take over the problems of another collection."""
+        for (kind, file), count in others._counts.items():
+            kept = [problem for problem in others._kept if (problem.kind, problem.file) == (kind, file)]
+            self.add_each(kind, file, kept, lambda problem: problem)
+            self._counts[kind, file] += count - len(kept)
+
     def about(self, file: str) -> Problems:
         """The same problems, said of another file."""
         moved = Problems()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,8 @@ from tallymark.submit.repair import repair_file
 from tallymark.submit.rows import align, report_unknown
 
 Source = str | Path
+TOGETHER = 1 << 26
+"""Bytes up to which files are read at the same time; larger ones one after the other, to save memory."""
 
 
 def score(
@@ -49,10 +53,9 @@ def score(
     """
     what, problems = challenge(name), Problems()
     reading: Any = parse_reading(what.reading, options)
-    expected = _read_truth(what, truth, images, reading, problems)
+    expected, [pair] = _read(what, truth, [submission], images, reading, problems)
     if audio is not None:
         reading = _with_hours(what, reading, audio, expected, problems)
-    pair = _read_pair(what, expected, submission, images, reading, problems)
     return what.score(*problems.checked(pair), reading)
 
 
@@ -70,10 +73,8 @@ def compare(
     """Compare two submissions item by item; the interval comes from `resamples` draws of items."""
     what, problems = challenge(name), Problems()
     reading: Any = parse_reading(what.reading, options)
-    expected = _read_truth(what, truth, images, reading, problems)
-    first = _read_pair(what, expected, a, images, reading, problems)
-    second = _read_pair(what, expected, b, images, reading, problems)
-    scores = (what.score(*problems.checked(pair), reading) for pair in (first, second))
+    _, pairs = _read(what, truth, [a, b], images, reading, problems)
+    scores = (what.score(*problems.checked(pair), reading) for pair in pairs)
     return compare_scores(*scores, seed=seed, resamples=resamples)
 
 
@@ -143,11 +144,47 @@ def read_submission(name: str, path: Source, **options: object) -> Annotations[A
     return problems.checked(what.dialect.read(path, parse_reading(what.reading, options), problems))
 
 
-def _read_truth(
-    what: Challenge, path: Source, images: Source | None, reading: Any, problems: Problems
+Pair = tuple[Annotations[Any], Annotations[Any]]
+"""Truth and predictions under the same items."""
+
+
+def _read(
+    what: Challenge,
+    truth: Source,
+    submissions: Sequence[Source],
+    images: Source | None,
+    reading: Any,
+    problems: Problems,
+) -> tuple[Annotations[Any] | None, list[Pair | None]]:
+    """The truth, and for each submission a pair; None for what cannot be used."""
+    own = [Problems() for _ in (truth, *submissions)]
+    large = sum(map(_size, (truth, *submissions))) > TOGETHER
+    with ThreadPoolExecutor(1 if large else len(own)) as pool:  # polars and NumPy work outside Python's lock
+        jobs = [pool.submit(what.dialect.read_truth, truth, reading, own[0])]
+        jobs += [
+            pool.submit(what.dialect.read, path, reading, mine) for path, mine in zip(submissions, own[1:], strict=True)
+        ]
+        found = [job.result() for job in jobs]
+    for mine in own:
+        problems.merge(mine)
+    expected = _listed(what, found[0], truth, images, reading, problems)
+    files = zip(submissions, found[1:], strict=True)
+    return expected, [_pair(what, expected, predicted, path, images, reading, problems) for path, predicted in files]
+
+
+def _size(path: Source) -> int:
+    return Path(path).stat().st_size if Path(path).is_file() else 0
+
+
+def _listed(
+    what: Challenge,
+    truth: Annotations[Any] | None,
+    path: Source,
+    images: Source | None,
+    reading: Any,
+    problems: Problems,
 ) -> Annotations[Any] | None:
     """The truth under the items that are to be scored."""
-    truth = what.dialect.read_truth(path, reading, problems)
     if truth is None or images is None:
         return truth
     items = _expected_items(what, images, reading, truth.items, problems)
@@ -164,22 +201,21 @@ def _read_truth(
     return truth.onto(replace(items, group=group))
 
 
-def _read_pair(
+def _pair(
     what: Challenge,
     truth: Annotations[Any] | None,
-    submission: Source,
+    predicted: Annotations[Any] | None,
+    file: Source,
     images: Source | None,
     reading: Any,
     problems: Problems,
-) -> tuple[Annotations[Any], Annotations[Any]] | None:
-    """Truth and predictions under the same items."""
-    predicted = what.dialect.read(submission, reading, problems)
+) -> Pair | None:
     if truth is None or predicted is None:
         return None
     if what.sparse and images is None:  # whatever either of them names is part of the set
         items = Items(pl.concat([truth.items.ids, predicted.items.ids]).unique(maintain_order=True))
         return truth.onto(items), predicted.onto(items)
-    return truth, _fit(what, predicted, truth.items, submission, reading, problems)
+    return truth, _fit(what, predicted, truth.items, file, reading, problems)
 
 
 def _fit(

@@ -45,14 +45,16 @@ def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annota
     good = (tokens.counts == 4) & (brackets == 2) | (cells.str.len_bytes() == 0).to_numpy()
     values = tokens.values[np.repeat(good, tokens.counts)].reshape(-1, 4)
     row = np.flatnonzero(good & (tokens.counts == 4))
-    finite = np.isfinite(values).all(axis=1)
-    bad = np.union1d(np.flatnonzero(~good), row[~finite])
+    finite = np.isfinite(values)
+    wrong = np.zeros(len(row), bool) if finite.all() else ~finite.all(axis=1)
+    bad = np.union1d(np.flatnonzero(~good), row[wrong])
     table.report(problems, "bad_bbox", bad, "bbox", "[xmin, ymin, width, height]", "write four finite numbers", ids=ids)
-    negative = finite & (values[:, 2:] < 0).any(axis=1)
+    negative = (values[:, 2] < 0) | (values[:, 3] < 0)
     table.report(
         problems, "negative_size", row[negative], "bbox", "width and height of 0 or more", "mend the box", ids=ids
     )
-    return Annotations.gather(items, item[row[finite]], Boxes.of(values[finite]))
+    boxes = Boxes.of(values[~wrong] if wrong.any() else values)
+    return Annotations.gather(items, item[row[~wrong]], boxes)
 
 
 def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Boxes] | None:

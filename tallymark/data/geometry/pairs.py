@@ -71,24 +71,37 @@ def overlapping(
     centre: what they share is convex and at least half of either, and a line through the centre leaves only half
     on each side. So centres within reach are enough to look at, which leaves very few candidates.
     """
-    first, second = a.extents, b.extents
     centres_inside = symmetric and least >= 0.5
-    slack = [1e-9 * (1 + np.abs(np.clip(axis.centre, -FARTHEST, FARTHEST)).max(initial=0)) for axis in first]
-    reach = first[0].half * (1 + 1e-9) + slack[0]
-    if not centres_inside:
-        reach = reach + second[0].half.max(initial=0)
+    axes = [_Axis.of(*extents) for extents in zip(a.extents, b.extents, strict=True)]
+    reach = axes[0].reach_a if centres_inside else axes[0].reach_a + axes[0].reach_b.max(initial=0)
     found: list[tuple[np.ndarray, ...]] = []
-    for i, j in candidates(first[0].centre, reach, group_a, second[0].centre, group_b):
-        near = i < j if among_themselves else np.ones(len(i), bool)
-        for axis_first, axis_second, tolerance in list(zip(first, second, slack, strict=True))[centres_inside:]:
-            half_i, half_j = axis_first.half[i], axis_second.half[j]
-            limit = np.minimum(half_i, half_j) if centres_inside else half_i + half_j
-            near &= np.abs(axis_first.centre[i] - axis_second.centre[j]) <= limit * (1 + 1e-9) + tolerance
-        i, j = i[near], j[near]
+    for i, j in candidates(axes[0].centre_a, reach, group_a, axes[0].centre_b, group_b):
+        for axis in axes[1:] if centres_inside else axes:
+            limit = axis.reach_a[i] if centres_inside else axis.reach_a[i] + axis.reach_b[j]
+            near = np.abs(axis.centre_a[i] - axis.centre_b[j]) <= limit
+            i, j = i[near], j[near]
+        if among_themselves:
+            i, j = i[i < j], j[i < j]
         intersection, union = a.overlap(b, i, j)
         kept = np.flatnonzero((intersection > 0) & (intersection >= least * union))
         found.append((i[kept], j[kept], intersection[kept], union[kept]))
     return join(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Axis:
+    """Two sets along one axis; the reach is half a width and a little more, so that rounding loses no pair."""
+
+    centre_a: np.ndarray
+    centre_b: np.ndarray
+    reach_a: np.ndarray
+    reach_b: np.ndarray
+
+    @classmethod
+    def of(cls, a: Extent, b: Extent) -> _Axis:
+        farthest = max(np.abs(np.clip(side.centre, -FARTHEST, FARTHEST)).max(initial=0) for side in (a, b))
+        slack = 1e-9 * (1 + farthest)
+        return cls(a.centre, b.centre, a.half * (1 + 1e-9) + slack, b.half * (1 + 1e-9) + slack)
 
 
 def join(parts: Sequence[tuple[np.ndarray, ...]]) -> Pairs:
