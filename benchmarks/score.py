@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 PEERS = {
-    "wheat": ["numpy_loop", "pycocotools_ap", "faster_coco_eval_ap"],
+    "wheat": ["numpy_loop", "numpy_loop_tuned_here", "pycocotools_ap", "faster_coco_eval_ap"],
     "ships": ["pycocotools_rle", "faster_coco_eval_rle"],
     "lyft": ["shapely_vectorised"],
     "upcalls": ["pandas_script"],

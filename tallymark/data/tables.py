@@ -210,17 +210,15 @@ def _count(data: bytes, start: int, character: str) -> int:
 def _commas_outside_quotes(data: bytes, start: int) -> int | None:
     """How many commas separate fields. None unless every quote opens or closes a whole field."""
     text = np.frombuffer(data, np.uint8)[start - 1 :]  # the header's line end comes first
-    marks = np.flatnonzero((text == ord('"')) | (text == ord(",")))
-    quote = text[marks] == ord('"')
-    quotes = marks[quote]
+    quotes, commas = (np.flatnonzero(text == ord(mark)) for mark in ('"', ","))
     opening, closing = quotes[::2], quotes[1::2]
     if len(opening) != len(closing):
         return None
     edges = np.concatenate([text[opening - 1], text[closing[closing < len(text) - 1] + 1]])
     if not ((edges == ord(",")) | (edges == ord("\n"))).all():
         return None
-    outside = np.cumsum(quote) % 2 == 0
-    return int(np.count_nonzero(outside & ~quote))
+    before = np.searchsorted(commas, quotes)
+    return len(commas) - int((before[1::2] - before[::2]).sum())
 
 
 def _parse_by_line(body: str, header: list[str], file: str, problems: Problems) -> Table:

@@ -36,17 +36,17 @@ def settle(chooser: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return np.sort(np.concatenate(taken)) if taken else left
 
 
-def match(pairs: Pairs, level: np.ndarray, turn: np.ndarray, mode: Match) -> tuple[np.ndarray, np.ndarray]:
+def match(pairs: Pairs, level: np.ndarray, steps: int, turn: np.ndarray, mode: Match) -> np.ndarray:
     """Match predictions (`pairs.second`) to truths (`pairs.first`) at several thresholds.
 
     Parameters
     ----------
-    level: of each pair, how many thresholds (from the lowest on) its IoU passes.
+    level: of each pair, how many of the `steps` thresholds (from the lowest on) its IoU passes.
     turn: of each prediction, a number that is lower the earlier it is asked (ties: order of the rows).
 
     Returns
     -------
-    The matched pairs as positions in `pairs`, and the number of the threshold that each is matched at.
+    (pairs, steps): whether the pair is matched at the threshold.
     """
     first, second = pairs.first, pairs.second
     liking = np.zeros(len(pairs)) if mode == "first_unmatched" else -pairs.iou
@@ -57,14 +57,12 @@ def match(pairs: Pairs, level: np.ndarray, turn: np.ndarray, mode: Match) -> tup
     alone = _only(first[kept]) & _only(second[kept])
     easy, contested = kept[alone], kept[~alone]
     contested = contested[np.lexsort((first[contested], liking[contested], second[contested], turn[second[contested]]))]
-    matched = [np.repeat(easy, level[easy])]
-    steps = [np.arange(len(matched[0])) - np.repeat(np.cumsum(level[easy]) - level[easy], level[easy])]
-    for step in range(int(level.max(initial=0))):
+    matched = np.zeros((len(pairs), steps), bool)
+    matched[easy] = np.arange(steps) < level[easy, None]
+    for step in range(steps):
         passing = contested[level[contested] > step]
-        settled = passing[settle(second[passing], first[passing])]
-        matched.append(settled)
-        steps.append(np.full(len(settled), step))
-    return np.concatenate(matched), np.concatenate(steps)
+        matched[passing[settle(second[passing], first[passing])], step] = True
+    return matched
 
 
 def _only(values: np.ndarray) -> np.ndarray:

@@ -150,7 +150,8 @@ def threshold_counts(found: Sweep) -> pl.DataFrame:
 
 def pair_table(truth: Annotations[Any], predicted: Annotations[Any], found: Sweep) -> pl.DataFrame:
     """The pairs matched at any threshold, each once, with the number of thresholds it is matched at."""
-    pair, thresholds = np.unique(found.matched, return_counts=True)
+    thresholds = found.matched.sum(axis=1)
+    pair = np.flatnonzero(thresholds)
     first, second = found.pairs.first[pair], found.pairs.second[pair]
     item = truth.item[first]
     return pl.DataFrame(
@@ -159,7 +160,7 @@ def pair_table(truth: Annotations[Any], predicted: Annotations[Any], found: Swee
             "truth": first - truth.offsets[item],
             "prediction": second - predicted.offsets[item],
             "iou": found.pairs.iou[pair],
-            "thresholds": thresholds,
+            "thresholds": thresholds[pair],
         }
     )
 

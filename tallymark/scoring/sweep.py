@@ -18,7 +18,7 @@ class Sweep:
     """What matching found. `twentieths` are the thresholds in steps of 0.05: 10 means 0.50.
 
     `hits[g, k]` is the number of matched pairs of group g at threshold k; `truths` and `predictions` count objects.
-    `pairs` are all that can be a hit; `matched` and `step` name the matched ones and the threshold's number.
+    `pairs` are all that can be a hit; `matched[p, k]` says whether pair p is one at threshold k.
     """
 
     twentieths: tuple[int, ...]
@@ -27,7 +27,6 @@ class Sweep:
     predictions: np.ndarray
     pairs: Pairs
     matched: np.ndarray
-    step: np.ndarray
 
 
 def sweep(
@@ -45,17 +44,15 @@ def sweep(
     """Match the predictions of every group to its truths, the most confident first, at every threshold."""
     pairs = truth.pairs(predicted, truth_group, predicted_group, least=twentieths[0] / 20)
     level = _level(pairs, twentieths, comparison)
-    matched, step = match(pairs, level, -confidence, mode)
-    steps = len(twentieths)
-    cell = truth_group[pairs.first[matched]] * steps + step
+    matched = match(pairs, level, len(twentieths), -confidence, mode)
+    group = truth_group[pairs.first]
     return Sweep(
         twentieths,
-        np.bincount(cell, minlength=groups * steps).reshape(groups, steps),
+        np.stack([np.bincount(group[at_one], minlength=groups) for at_one in matched.T], axis=1),
         np.bincount(truth_group, minlength=groups),
         np.bincount(predicted_group, minlength=groups),
         pairs,
         matched,
-        step,
     )
 
 

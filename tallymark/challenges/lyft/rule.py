@@ -77,7 +77,8 @@ def _precision(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rea
     order = np.lexsort((id_rank, -predicted.confidence, group))
     group, item = group[order], predicted.item[order]
     hit = np.zeros((len(TWENTIETHS), len(predicted)), bool)
-    hit[found.step, np.argsort(order)[found.pairs.second[found.matched]]] = True
+    rows = np.flatnonzero(found.matched.any(axis=1))  # one pair for each prediction at most, under best_overall
+    hit[:, np.argsort(order)[found.pairs.second[rows]]] = found.matched[rows].T
 
     def per_class(weight: np.ndarray) -> np.ndarray:
         """The average precision of each (sample and) class, mean over thresholds."""
