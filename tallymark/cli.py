@@ -28,7 +28,7 @@ Readings = Annotated[
         "--reading",
         "-r",
         metavar="KEY=VALUE",
-        help="How to read a point that the official text leaves open; `tallymark list` names them. May be repeated.",
+        help="How to read a point that the official text leaves open: see `tallymark list CHALLENGE`. May be repeated.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
@@ -61,25 +61,28 @@ def root(version: Version = False) -> None:
 
 
 @app.command("list")
-def list_(json_: Json = False) -> None:
-    """The challenges, with their rules in a line and the readings that can be chosen."""
-    from tallymark.reading import options
-    from tallymark.registry import challenge, challenge_names
+def list_(
+    challenge: Annotated[str | None, typer.Argument(help="One challenge: the readings that can be chosen.")] = None,
+    json_: Json = False,
+) -> None:
+    """The challenges with their rules in a line; or of one of them, the readings that can be chosen."""
+    with _problems_as_output(json_):
+        from tallymark.reading import Option, options
+        from tallymark.registry import challenge as find
+        from tallymark.registry import challenge_names
+        from tallymark.terminal import console, show_table
 
-    found = [challenge(name) for name in challenge_names()]
-    if json_:
-        listed = [
-            {"name": c.name, "title": c.title, "file": c.file, "rule": c.rule, "readings": options(c.reading)}
-            for c in found
-        ]
-        _print_json({"challenges": listed})
-        return
-    from tallymark.terminal import console, show_table
-
-    rows = [
-        (c.name, c.file, c.rule, "\n".join(f"{key}: {text}" for key, text in options(c.reading).items())) for c in found
-    ]
-    show_table("", ("challenge", "file", "rule", "readings"), rows, console())
+        found = [find(name) for name in ([challenge] if challenge else challenge_names())]
+        if json_:
+            listed = [
+                {"name": c.name, "title": c.title, "file": c.file, "rule": c.rule, "readings": _as_dicts(c.reading)}
+                for c in found
+            ]
+            _print_json({"challenges": listed})
+            return
+        show_table("", ("challenge", "file", "rule"), [(c.name, c.file, c.rule) for c in found], console())
+        if challenge:
+            show_table("readings", Option._fields, options(found[0].reading), console())
 
 
 @app.command()
@@ -196,6 +199,12 @@ def demo(
         from tallymark.terminal import console
 
         run(challenges or [], out, console())
+
+
+def _as_dicts(reading: type) -> list[dict[str, str]]:
+    from tallymark.reading import options
+
+    return [option._asdict() for option in options(reading)]
 
 
 def _options(assignments: list[str] | None) -> dict[str, Any]:

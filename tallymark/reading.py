@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from tallymark.problems import Problem, Problems, nearest
 
@@ -69,13 +69,21 @@ def as_assignments(reading: object) -> str:
     return "  ".join(f"{name}={_text(value)}" for name, value in describe(reading).items())
 
 
-def options(kind: type) -> dict[str, str]:
-    """What can be chosen: option name -> values and default, for help texts."""
-    hints, shown = get_type_hints(kind), {}
+class Option(NamedTuple):
+    """One point that can be chosen."""
+
+    option: str
+    values: str
+    default: str
+
+
+def options(kind: type) -> list[Option]:
+    """What can be chosen in a reading, for help texts."""
+    hints, shown = get_type_hints(kind), []
     for field in dataclasses.fields(kind):
         hint = hints[field.name]
-        values = "|".join(get_args(hint)) if get_origin(hint) is Literal else _NAMES[hint]
-        shown[field.name] = f"{values} (default {_text(field.default)})"
+        values = " | ".join(get_args(hint)) if get_origin(hint) is Literal else _NAMES[hint]
+        shown.append(Option(field.name, values, _text(field.default)))
     return shown
 
 

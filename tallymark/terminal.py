@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tallymark.problems import Problems
+from tallymark.problems import Problem, Problems
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,10 +67,13 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
 
 def show_problems(problems: Problems, to: Console) -> None:
     """Print every problem that was kept, and how many there are of each kind if that is not all."""
-    columns = ("where", "item", "problem", "found", "expected", "what to do")
+    from rich.markup import escape
+
+    files = {problem.file for problem in problems}
+    one_file = escape(min(files)) if len(files) == 1 else ""
     rows = [
         (
-            f"{problem.place} {problem.column}" if problem.column else problem.place,
+            _where(problem, named=not one_file),
             problem.item or "",
             problem.kind,
             problem.found,
@@ -79,9 +82,15 @@ def show_problems(problems: Problems, to: Console) -> None:
         )
         for problem in problems
     ]
-    show_table(f"[bold red]{plural(problems.total, 'problem')}[/bold red]", columns, rows, to)
+    title = f"[bold red]{plural(problems.total, 'problem')}[/bold red]" + (f" in {one_file}" if one_file else "")
+    show_table(title, ("where", "item", "problem", "found", "expected", "what to do"), rows, to)
     if problems.total > SHOWN:
         to.print("in all: " + ", ".join(f"{count} {kind}" for kind, count in problems.counts.items()), highlight=False)
+
+
+def _where(problem: Problem, *, named: bool) -> str:
+    place = problem.place if named else "" if problem.line is None else f"line {problem.line}"
+    return f"{place} {problem.column or ''}".strip()
 
 
 def plural(count: int, noun: str) -> str:
