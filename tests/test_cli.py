@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+import soundfile
 from typer.testing import CliRunner
 
 from tallymark.cli import app
@@ -108,9 +110,6 @@ def test_upcalls_prints_the_official_lines(tmp_path: Path) -> None:
 
 
 def test_hours_come_from_audio_headers(tmp_path: Path) -> None:
-    soundfile = pytest.importorskip("soundfile")
-    import numpy as np
-
     (tmp_path / "day").mkdir()
     for name in ("a.wav", "day/b.flac"):
         soundfile.write(tmp_path / name, np.zeros(2000 * 90), 2000)

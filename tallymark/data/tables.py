@@ -175,12 +175,8 @@ def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | N
     """
     if start == len(data):
         return pl.DataFrame(schema=dict.fromkeys(header, pl.String))
-    rows = _count(data, start, "\n") + (not data.endswith(b"\n"))
-    if b"\r" in data:
-        return None
     quoted = data.find(b'"', start) >= 0
-    commas = _commas_outside_quotes(data, start) if quoted else _count(data, start, ",")
-    if commas != rows * (len(header) - 1):
+    if b"\r" in data or (quoted and not _quotes_enclose_fields(data, start)):
         return None
     try:
         cells = pl.read_csv(
@@ -190,35 +186,41 @@ def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | N
             infer_schema=False,
             empty_string_is_null=False,
             quote_char='"' if quoted else None,
-            truncate_ragged_lines=False,  # a longer row raises, so with the right total no row is shorter either
+            truncate_ragged_lines=False,
         )
     except pl.exceptions.PolarsError:
         return None
-    if cells.shape != (rows, len(header)):
+    ends, commas = _positions(data, start, "\n"), _positions(data, start, ",")
+    if not data.endswith(b"\n"):
+        ends = np.append(ends, len(data))
+    if cells.shape != (len(ends), len(header)):
+        return None
+    # Polars fills rows that are too short and cuts some that are too long. The commas of a line tell: those that
+    # are not inside a cell separate two of them.
+    separators = np.diff(np.searchsorted(commas, ends), prepend=0)
+    if quoted:
+        inside = pl.sum_horizontal(pl.all().str.count_matches(",", literal=True))
+        separators = separators - cells.select(inside).to_series().to_numpy()
+    if (separators != len(header) - 1).any():
         return None
     cells.columns = header
     return cells
 
 
-def _count(data: bytes, start: int, character: str) -> int:
-    """How often a character occurs. NumPy counts frequent ones much faster than `bytes.count`."""
-    text, block = np.frombuffer(data, np.uint8), 1 << 20
+def _positions(data: bytes, start: int, character: str) -> np.ndarray:
+    """Where a character occurs from `start` on. In blocks, because the comparison needs a byte for each byte."""
+    text, block = np.frombuffer(data, np.uint8), 1 << 22
     blocks = range(start, len(text), block)
-    return sum(int(np.count_nonzero(text[at : at + block] == ord(character))) for at in blocks)
+    return np.concatenate([at + np.flatnonzero(text[at : at + block] == ord(character)) for at in blocks])
 
 
-def _commas_outside_quotes(data: bytes, start: int) -> int | None:
-    """How many commas separate fields. None unless every quote opens or closes a whole field."""
+def _quotes_enclose_fields(data: bytes, start: int) -> bool:
+    """Whether every quote opens or closes a whole field."""
     text = np.frombuffer(data, np.uint8)[start - 1 :]  # the header's line end comes first
-    quotes, commas = (np.flatnonzero(text == ord(mark)) for mark in ('"', ","))
+    quotes = np.flatnonzero(text == ord('"'))
     opening, closing = quotes[::2], quotes[1::2]
-    if len(opening) != len(closing):
-        return None
     edges = np.concatenate([text[opening - 1], text[closing[closing < len(text) - 1] + 1]])
-    if not ((edges == ord(",")) | (edges == ord("\n"))).all():
-        return None
-    before = np.searchsorted(commas, quotes)
-    return len(commas) - int((before[1::2] - before[::2]).sum())
+    return len(opening) == len(closing) and bool(((edges == ord(",")) | (edges == ord("\n"))).all())
 
 
 def _parse_by_line(body: str, header: list[str], file: str, problems: Problems) -> Table:

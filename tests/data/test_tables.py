@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallymark.data import tables
@@ -99,6 +99,7 @@ fragments = st.sampled_from(
 )
 
 
+@settings(max_examples=400)
 @given(st.lists(fragments, max_size=30).map(b"".join))
 def test_the_quick_way_equals_the_careful_way(body: bytes) -> None:
     """Where the quick way answers at all, it must answer as the line-by-line way, which is easy to trust."""

@@ -131,4 +131,4 @@ def test_a_reading_is_printed_with_the_score() -> None:
     what = challenge("lyft")
     truth = truth_of("lyft", 1)
     score = what.score(truth, annotations("lyft", 1), replace(what.reading(), metric="sdk"))
-    assert score.as_dict()["reading"]["metric"] == "sdk"  # type: ignore[index]
+    assert score.as_dict()["reading"]["metric"] == "sdk"

@@ -80,7 +80,7 @@ def test_nothing_found_is_a_valid_submission(name: str, tmp_path: Path) -> None:
 def test_an_invalid_submission_is_never_left_behind(name: str, shapes: object, kind: str, tmp_path: Path) -> None:
     wrong = Annotations.gather(
         Items.of(["a"]), np.zeros(1, np.int64), shapes, label=np.zeros(1, np.int64), classes=CLASSES
-    )  # type: ignore[type-var]
+    )
     with pytest.raises(tallymark.BadInput) as caught:
         tallymark.write(name, wrong, tmp_path / "submission.csv")
     assert kind in caught.value.problems.counts

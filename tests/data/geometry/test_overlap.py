@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 import pytest
+import shapely
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tallymark.data.geometry import Boxes, Cuboids, Masks, RotatedBoxes
 from tests.data.geometry.test_pairs import random_masks
-
-shapely = pytest.importorskip("shapely")
 
 ZERO = np.zeros(1, np.int64)
 angles = st.one_of(
@@ -71,8 +70,8 @@ def test_quarter_turns(quarters: int) -> None:
 
 
 @given(st.tuples(rectangles, centres, sides), st.tuples(rectangles, centres, sides))
-def test_cuboid_overlap_is_ground_times_height(a: tuple, b: tuple) -> None:  # type: ignore[type-arg]
-    def row(solid: tuple) -> list[float]:  # type: ignore[type-arg]
+def test_cuboid_overlap_is_ground_times_height(a: tuple, b: tuple) -> None:
+    def row(solid: tuple) -> list[float]:
         (x, y, length, width, yaw), z, height = solid
         return [x, y, z, width, length, height, yaw]
 
