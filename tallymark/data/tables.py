@@ -175,8 +175,8 @@ def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | N
     """
     if start == len(data):
         return pl.DataFrame(schema=dict.fromkeys(header, pl.String))
-    quoted = data.find(b'"', start) >= 0
-    if b"\r" in data or (quoted and not _quotes_enclose_fields(data, start)):
+    quotes = _positions(data, start, '"')
+    if b"\r" in data or not _enclose_fields(quotes, data):
         return None
     try:
         cells = pl.read_csv(
@@ -185,23 +185,21 @@ def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | N
             skip_lines=1,
             infer_schema=False,
             empty_string_is_null=False,
-            quote_char='"' if quoted else None,
+            quote_char='"' if len(quotes) else None,
             truncate_ragged_lines=False,
         )
     except pl.exceptions.PolarsError:
         return None
-    ends, commas = _positions(data, start, "\n"), _positions(data, start, ",")
+    ends = _positions(data, start, "\n")
     if not data.endswith(b"\n"):
         ends = np.append(ends, len(data))
     if cells.shape != (len(ends), len(header)):
         return None
-    # Polars fills rows that are too short and cuts some that are too long. The commas of a line tell: those that
-    # are not inside a cell separate two of them.
-    separators = np.diff(np.searchsorted(commas, ends), prepend=0)
-    if quoted:
-        inside = pl.sum_horizontal(pl.all().str.count_matches(",", literal=True))
-        separators = separators - cells.select(inside).to_series().to_numpy()
-    if (separators != len(header) - 1).any():
+    # Polars fills rows that are too short and cuts some that are too long. But then the cells of the row, its
+    # separators and quotes are not together as long as its line.
+    written = np.diff(ends, prepend=start - 1) - 1 - np.diff(np.searchsorted(quotes, ends), prepend=0)
+    read = cells.select(pl.sum_horizontal(pl.all().str.len_bytes())).to_series().to_numpy().astype(np.int64)
+    if (written != read + len(header) - 1).any():
         return None
     cells.columns = header
     return cells
@@ -209,15 +207,16 @@ def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | N
 
 def _positions(data: bytes, start: int, character: str) -> np.ndarray:
     """Where a character occurs from `start` on. In blocks, because the comparison needs a byte for each byte."""
+    if data.find(character.encode(), start) < 0:
+        return np.empty(0, np.int64)
     text, block = np.frombuffer(data, np.uint8), 1 << 22
     blocks = range(start, len(text), block)
     return np.concatenate([at + np.flatnonzero(text[at : at + block] == ord(character)) for at in blocks])
 
 
-def _quotes_enclose_fields(data: bytes, start: int) -> bool:
+def _enclose_fields(quotes: np.ndarray, data: bytes) -> bool:
     """Whether every quote opens or closes a whole field."""
-    text = np.frombuffer(data, np.uint8)[start - 1 :]  # the header's line end comes first
-    quotes = np.flatnonzero(text == ord('"'))
+    text = np.frombuffer(data, np.uint8)
     opening, closing = quotes[::2], quotes[1::2]
     edges = np.concatenate([text[opening - 1], text[closing[closing < len(text) - 1] + 1]])
     return len(opening) == len(closing) and bool(((edges == ord(",")) | (edges == ord("\n"))).all())
