@@ -161,7 +161,7 @@ def test_a_valid_file_is_left_alone(name: str, seed: int, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=mangles)
 def test_any_damage_is_mended_or_explained(name: str, edits: list[tuple[float, int, bytes]], tmp_path: Path) -> None:
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
