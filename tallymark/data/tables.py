@@ -169,7 +169,7 @@ def _header(line: str, file: str, problems: Problems) -> list[str] | None:
 
 
 def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | None:
-    """The quick way for a well-formed body: polars reads it, and the counts prove that no row was bent.
+    """The quick way for a well-formed body: polars reads it, and its length proves each row whole.
 
     None means "not obviously well-formed", and the body is then read line by line.
     """

@@ -31,9 +31,6 @@ class Pairs:
     def iou(self) -> np.ndarray:
         return self.intersection / self.union
 
-    def take(self, index: np.ndarray) -> Pairs:
-        return Pairs(self.first[index], self.second[index], self.intersection[index], self.union[index])
-
 
 @dataclass(frozen=True, eq=False)
 class Extent:
