@@ -14,6 +14,7 @@ _HOME = {
     "Annotations": "tallymark.data.annotations",
     "BadInput": "tallymark.problems",
     "Boxes": "tallymark.data.geometry",
+    "Catalog": "tallymark.data.catalog",
     "Challenge": "tallymark.registry",
     "Cuboids": "tallymark.data.geometry",
     "Instants": "tallymark.data.geometry",
@@ -27,16 +28,21 @@ _HOME = {
     "challenge_names": "tallymark.registry",
     "check": "tallymark.verbs",
     "compare": "tallymark.verbs",
+    "explore": "tallymark.verbs",
+    "read": "tallymark.verbs",
     "read_submission": "tallymark.verbs",
     "read_truth": "tallymark.verbs",
     "repair": "tallymark.verbs",
     "score": "tallymark.verbs",
+    "split": "tallymark.verbs",
+    "synth": "tallymark.verbs",
     "write": "tallymark.verbs",
 }
 __all__ = [
     "Annotations",
     "BadInput",
     "Boxes",
+    "Catalog",
     "Challenge",
     "Cuboids",
     "Instants",
@@ -50,21 +56,38 @@ __all__ = [
     "challenge_names",
     "check",
     "compare",
+    "explore",
+    "read",
     "read_submission",
     "read_truth",
     "repair",
     "score",
+    "split",
+    "synth",
     "write",
 ]
 
 if TYPE_CHECKING:
     from tallymark.data.annotations import Annotations
+    from tallymark.data.catalog import Catalog
     from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks, RotatedBoxes
     from tallymark.data.items import Items
     from tallymark.problems import BadInput, Problem
     from tallymark.registry import Challenge, challenge, challenge_names
     from tallymark.scoring.score import Score
-    from tallymark.verbs import check, compare, read_submission, read_truth, repair, score, write
+    from tallymark.verbs import (
+        check,
+        compare,
+        explore,
+        read,
+        read_submission,
+        read_truth,
+        repair,
+        score,
+        split,
+        synth,
+        write,
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -40,6 +40,11 @@ Against = Annotated[
     Path | None,
     typer.Option(help="A sample submission or data folder: its ids must all be there, and no others."),
 ]
+DataFolder = Annotated[Path, typer.Argument(help="The data set, as you unzipped it.", show_default=False)]
+Exclude = Annotated[
+    Path | None,
+    typer.Option(help="A list of items and objects to leave out, as `tallymark check … --out` writes it."),
+]
 
 
 def _print_version(asked: bool) -> None:
@@ -87,14 +92,28 @@ def list_(
 
 @app.command()
 def check(
-    challenge: Name, submission: Submission, against: Against = None, reading: Readings = None, json_: Json = False
+    challenge: Name,
+    path: Annotated[Path, typer.Argument(help="A data folder, or a submission.", show_default=False)],
+    against: Against = None,
+    exclude: Exclude = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write every problem to this CSV file.")] = None,
+    reading: Readings = None,
+    json_: Json = False,
 ) -> None:
-    """Check a submission without the answers: every problem with its line, and what to do. Exit code 2 on any."""
+    """Check a data folder, or a submission without the answers: every problem, and what to do. Exit code 2 on any.
+
+    The list that --out writes can be given to --exclude, here and in training, after you deleted the rows of what
+    you want to keep.
+    """
     with _problems_as_output(json_):
         from tallymark import verbs
         from tallymark.terminal import console, plural, show_problems
 
-        checked = verbs.check(challenge, submission, against=against, **_options(reading))
+        checked = verbs.check(challenge, path, against=against, exclude=exclude, **_options(reading))
+        if out is not None:
+            from tallymark.data.tables import write_frame
+
+            write_frame(out, checked.table)
         outcome = {"valid": not checked.problems, "items": checked.items, "objects": checked.objects}
         if json_:
             _print_json({**outcome, **checked.problems.as_dict()})
@@ -186,6 +205,75 @@ def repair(
             rows = [tuple(change) for change in changes]
             show_table(plural(len(changes), "change"), Change._fields, rows, console())
             console().print("[bold green]valid[/bold green]:", escape(str(out)), highlight=False, soft_wrap=True)
+
+
+@app.command()
+def explore(
+    challenge: Name,
+    folder: DataFolder,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("explore.html"),
+    exclude: Exclude = None,
+    reading: Readings = None,
+) -> None:
+    """What is in a data folder, as one page: counts, sizes, groups, and a gallery with the truth drawn in."""
+    with _problems_as_output(False):
+        from tallymark import verbs
+        from tallymark.terminal import say
+
+        verbs.explore(challenge, folder, out, exclude=exclude, **_options(reading))
+        say(f"look at {out}")
+
+
+@app.command()
+def split(
+    challenge: Name,
+    folder: DataFolder,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write `id,group,fold`.")] = Path("folds.csv"),
+    folds: Annotated[int, typer.Option(min=2, help="How many folds.")] = 5,
+    seed: Annotated[int, typer.Option(help="Another seed deals the groups out otherwise.")] = 0,
+    leave_one_out: Annotated[bool, typer.Option("--leave-one-out", help="Every group is a fold of its own.")] = False,
+    exclude: Exclude = None,
+    reading: Readings = None,
+    json_: Json = False,
+) -> None:
+    """Deal the training items into folds that tell the truth: what belongs together stays together.
+
+    Groups are sources (wheat), days (upcalls), logs (lyft) and look-alike chips (ships).
+    """
+    with _problems_as_output(json_):
+        from tallymark import verbs
+        from tallymark.terminal import console, say, show_table
+
+        made = verbs.split(
+            challenge, folder, folds=folds, seed=seed, leave_one_out=leave_one_out, exclude=exclude, **_options(reading)
+        )
+        made.save(out)
+        table = made.table
+        if json_:
+            _print_json({"out": str(out), "folds": table.to_dicts()})
+        else:
+            show_table("folds", table.columns, table.rows(), console())
+            say(f"written to {out}")
+
+
+@app.command()
+def synth(
+    challenge: Name,
+    folder: Annotated[Path, typer.Argument(help="Where to write the data set.", show_default=False)],
+    items: Annotated[int, typer.Option(min=1, help="Photographs, recordings, samples or chips in all.")] = 50,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 0,
+    scenes: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="What the scenes are like: see `tallymark list CHALLENGE`."),
+    ] = None,
+) -> None:
+    """Make a synthetic data set in the official formats, for trying things without the official files."""
+    with _problems_as_output(False):
+        from tallymark import verbs
+        from tallymark.terminal import say
+
+        verbs.synth(challenge, folder, items=items, seed=seed, **_options(scenes))
+        say(f"written to {folder}; next: tallymark check {challenge} {folder}")
 
 
 @app.command()

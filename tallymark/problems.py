@@ -7,6 +7,7 @@ The command line prints the list as a table and exits with 2.
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TypeVar
@@ -15,6 +16,8 @@ T = TypeVar("T")
 
 KEPT_PER_KIND = 100
 """How many problems of one kind in one file are kept in full; all of them are counted."""
+EVERY = sys.maxsize
+"""Keep all of them: for lists that are written to a file."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Problem:
     """One fault: where it is, what was found, what was expected and what to do about it.
 
     `kind` is a stable label for programs. `line` is the physical line of the file (the header is line 1).
+    `number` is which of the item's objects it is about, from 1 on; without it, it is about the whole item.
     """
 
     kind: str
@@ -32,13 +36,19 @@ class Problem:
     line: int | None = None
     item: str | None = None
     column: str | None = None
+    number: int | None = None
 
     @property
     def place(self) -> str:
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
+    @property
+    def subject(self) -> str:
+        """The item, and which of its objects."""
+        return (self.item or "") + ("" if self.number is None else f" #{self.number}")
+
     def __str__(self) -> str:
-        item = f" [{self.item}]" if self.item else ""
+        item = f" [{self.subject}]" if self.item else ""
         column = f" {self.column}:" if self.column else ""
         remedy = f" -> {self.remedy}" if self.remedy else ""
         return f"{self.place}{item}:{column} {self.kind}: found {self.found}, expected {self.expected}{remedy}"
@@ -48,9 +58,10 @@ class Problem:
 
 
 class Problems:
-    """All faults found so far. Keeps the first `KEPT_PER_KIND` of each kind and file, counts the rest."""
+    """All faults found so far. Keeps the first `keep` of each kind and file, counts the rest."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep: int = KEPT_PER_KIND) -> None:
+        self._keep = keep
         self._kept: list[Problem] = []
         self._counts: dict[tuple[str, str], int] = {}
 
@@ -62,7 +73,7 @@ class Problems:
         if not cases:
             return
         count = self._counts.get((kind, file), 0)
-        self._kept.extend(make(case) for case in cases[: max(0, KEPT_PER_KIND - count)])
+        self._kept.extend(make(case) for case in cases[: max(0, self._keep - count)])
         self._counts[kind, file] = count + len(cases)
 
     @property

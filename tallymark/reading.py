@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, NewType, TypeVar, get_args, get_origin, get_type_hints
 
 from tallymark.problems import Problem, Problems, nearest
 
@@ -15,6 +15,8 @@ LARGEST_SIDE = 100_000
 
 Missing = Literal["error", "empty"]
 Extra = Literal["error", "ignore"]
+Share = NewType("Share", float)
+"""A number from 0 to 1."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,6 +114,16 @@ def _number(value: object) -> float:
     return number
 
 
+def _share(value: object) -> float:
+    try:
+        share = float(str(value))
+    except ValueError:
+        share = float("nan")
+    if not 0 <= share <= 1:
+        raise ValueError("a number from 0 to 1", "give e.g. 0.2")
+    return share
+
+
 def _count(value: object) -> int:
     if not str(value).isdecimal() or len(str(value)) > 9 or int(str(value)) < 1:
         raise ValueError("a whole number above 0", "give e.g. 3")
@@ -132,8 +144,15 @@ def _shape(value: object) -> tuple[int, int]:
     return height, width
 
 
-_CONVERTERS: dict[Any, Any] = {float: _number, int: _count, int | None: _count_or_none, tuple[int, int]: _shape}
+_CONVERTERS: dict[Any, Any] = {
+    Share: _share,
+    float: _number,
+    int: _count,
+    int | None: _count_or_none,
+    tuple[int, int]: _shape,
+}
 _NAMES: dict[Any, str] = {
+    Share: "number from 0 to 1",
     float: "number",
     int: "whole number",
     int | None: "whole number or none",

@@ -28,7 +28,7 @@ class Challenge:
     """Everything the core has to know of a challenge.
 
     reading: the dataclass of its open points. score: its rule. dialect: its files.
-    folder: where its card and its example files are.
+    folder: where its card and its example files are. package: where `read` and `synth` are imported from.
     sparse: a submission lists findings only, so that an item may have no row and any item may be named.
     """
 
@@ -41,6 +41,17 @@ class Challenge:
     dialect: Dialect
     folder: Path
     sparse: bool = False
+    package: str = ""
+
+    def module(self, name: str) -> Any:
+        """A part of the challenge that is imported when it is used: `read`, `synth`."""
+        try:
+            return importlib.import_module(f"{self.package}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{self.package}.{name}":
+                raise
+            remedy = f"add {name}.py to {self.folder}"
+            raise BadInput(Problem("no_part", self.name, f"no {name}.py", "a challenge that has it", remedy)) from None
 
 
 @cache

@@ -27,14 +27,19 @@ def console(*, file: Any = None) -> Console:
     return Console(file=file, width=None if narrow else WIDE)
 
 
-def progress(steps: Sequence[T], what: str) -> Iterable[T]:
+def progress(steps: Iterable[T], what: str, total: int | None = None) -> Iterable[T]:
     """The steps, with a bar on standard error while they last, if that is a terminal."""
     if not sys.stderr.isatty():
         return steps
     from rich.console import Console
     from rich.progress import track
 
-    return track(steps, what, console=Console(stderr=True), transient=True)
+    return track(steps, what, total, console=Console(stderr=True), transient=True)
+
+
+def say(text: str) -> None:
+    """Print a line as it is, however wide the terminal."""
+    console().print(text, highlight=False, soft_wrap=True, markup=False)
 
 
 def as_text(show: Callable[[Console], None]) -> str:
@@ -66,30 +71,58 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
 
 
 def show_problems(problems: Problems, to: Console) -> None:
-    """Print every problem that was kept, and how many there are of each kind if that is not all."""
+    """Print the problems, some of every kind if there are many, and then how many there are of each."""
     from rich.markup import escape
 
-    files = {problem.file for problem in problems}
-    one_file = escape(min(files)) if len(files) == 1 else ""
+    shown = _some_of_each_kind(list(problems))
+    files = {problem.file for problem in shown}
+    common = min(files) if len(files) == 1 else _common_folder(files)
     rows = [
         (
-            _where(problem, named=not one_file),
-            problem.item or "",
+            _where(problem, common, alone=len(files) == 1),
+            problem.subject,
             problem.kind,
             problem.found,
             problem.expected,
             problem.remedy,
         )
-        for problem in problems
+        for problem in shown
     ]
-    title = f"[bold red]{plural(problems.total, 'problem')}[/bold red]" + (f" in {one_file}" if one_file else "")
+    place = f" in {escape(common)}" if common else ""
+    title = f"[bold red]{plural(problems.total, 'problem')}[/bold red]{place}"
     show_table(title, ("where", "item", "problem", "found", "expected", "what to do"), rows, to)
-    if problems.total > SHOWN:
+    if problems.total > len(shown):
+        to.print(f"… {problems.total - len(shown)} more not shown", highlight=False)
         to.print("in all: " + ", ".join(f"{count} {kind}" for kind, count in problems.counts.items()), highlight=False)
 
 
-def _where(problem: Problem, *, named: bool) -> str:
-    place = problem.place if named else "" if problem.line is None else f"line {problem.line}"
+def _some_of_each_kind(problems: list[Problem]) -> list[Problem]:
+    """All of them, or so many of each kind that a screen holds them."""
+    if len(problems) <= SHOWN:
+        return problems
+    counts: dict[str, int] = {}
+    most = max(1, SHOWN // len({problem.kind for problem in problems}))
+    shown = []
+    for problem in problems:
+        counts[problem.kind] = counts.get(problem.kind, 0) + 1
+        if counts[problem.kind] <= most:
+            shown.append(problem)
+    return shown[:SHOWN]
+
+
+def _common_folder(files: set[str]) -> str:
+    """The folder that all files lie in, if that says something."""
+    try:
+        return os.path.commonpath([os.path.dirname(file) for file in files]).rstrip("/")  # noqa: PTH120
+    except ValueError:
+        return ""
+
+
+def _where(problem: Problem, common: str, *, alone: bool) -> str:
+    if alone:
+        place = "" if problem.line is None else f"line {problem.line}"
+    else:
+        place = problem.place.removeprefix(f"{common}/") if common else problem.place
     return f"{place} {problem.column or ''}".strip()
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.audio import hours_of
+from tallymark.data.catalog import Catalog
+from tallymark.data.exclusions import read_exclusions
 from tallymark.data.folders import RECORDINGS, media_files
 from tallymark.data.items import Items
-from tallymark.problems import BadInput, Problem, Problems
+from tallymark.problems import EVERY, BadInput, Problem, Problems
 from tallymark.reading import parse_reading
 from tallymark.registry import Challenge, challenge
 from tallymark.scoring.compare import RESAMPLES, Comparison, compare_scores
@@ -23,6 +25,9 @@ from tallymark.scoring.score import Score
 from tallymark.submit.dialect import Change, write_submission
 from tallymark.submit.repair import repair_file
 from tallymark.submit.rows import align, report_unknown
+
+if TYPE_CHECKING:
+    from tallymark.data.splits import Folds
 
 Source = str | Path
 TOGETHER = 1 << 26
@@ -86,14 +91,51 @@ class Checked:
     objects: int
     problems: Problems
 
+    @property
+    def table(self) -> pl.DataFrame:
+        """Every problem as a row; a fix list for `exclude`, once the rows of what should stay are deleted."""
+        names = [field.name for field in fields(Problem)]
+        schema = {name: pl.Int64 if name in ("line", "number") else pl.String for name in names}
+        return pl.DataFrame([asdict(problem) for problem in self.problems], schema=schema)
 
-def check(name: str, submission: Source, *, against: Source | None = None, **options: object) -> Checked:
-    """Check a submission without the answers.
 
-    `against` is a sample submission or a data folder: then missing and unknown ids are problems too.
+def check(
+    name: str,
+    path: Source,
+    *,
+    against: Source | None = None,
+    exclude: Source | None = None,
+    **options: object,
+) -> Checked:
+    """Check a submission without the answers, or a data folder.
+
+    against: for a submission, a sample submission or a data folder: then missing and unknown ids are problems too.
+    exclude: for a folder, a list of items and objects that are known to be bad.
     """
-    what, problems = challenge(name), Problems()
+    what = challenge(name)
     reading: Any = parse_reading(what.reading, options)
+    if Path(path).is_dir():
+        return _check_folder(what, Path(path), reading, exclude)
+    return _check_submission(what, path, reading, against)
+
+
+def _check_folder(what: Challenge, folder: Path, reading: Any, exclude: Source | None) -> Checked:
+    from tallymark.data.checks import check_catalog
+
+    problems = Problems(EVERY)
+    exclusions = None if exclude is None else read_exclusions(exclude, problems)
+    catalog = what.module("read").read(folder, reading, problems)
+    if catalog is None:
+        return Checked(0, 0, problems)
+    if exclusions is not None:
+        catalog = exclusions.apply(catalog)
+    check_catalog(catalog, problems)
+    objects = 0 if catalog.truth is None else len(catalog.truth)
+    return Checked(len(catalog), objects, problems)
+
+
+def _check_submission(what: Challenge, submission: Source, reading: Any, against: Source | None) -> Checked:
+    problems = Problems()
     predicted = what.dialect.read(submission, reading, problems)
     if predicted is None:
         return Checked(0, 0, problems)
@@ -130,6 +172,61 @@ def write(
     """Write predictions as a submission that is known to be valid."""
     what = challenge(name)
     write_submission(what.dialect, annotations, path, parse_reading(what.reading, options), form)
+
+
+def read(name: str, folder: Source, *, exclude: Source | None = None, **options: object) -> Catalog:
+    """The data set in a folder: items, media, parts and truth, without what the list `exclude` names.
+
+    Annotations that cannot be read are a `BadInput`; missing files and odd contents are for `check`.
+
+    Examples
+    --------
+    >>> tallymark.read("wheat", "global-wheat-detection").of("train").truth  # doctest: +SKIP
+    """
+    what, problems = challenge(name), Problems()
+    reading: Any = parse_reading(what.reading, options)
+    exclusions = None if exclude is None else read_exclusions(exclude, problems)
+    catalog: Catalog = problems.checked(what.module("read").read(Path(folder), reading, problems))
+    return catalog if exclusions is None else exclusions.apply(catalog)
+
+
+def split(
+    name: str,
+    folder: Source,
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    leave_one_out: bool = False,
+    exclude: Source | None = None,
+    **options: object,
+) -> Folds:
+    """Folds for validation: groups (source, day, log, look-alikes) stay together, kinds of items are spread evenly.
+
+    leave_one_out: every group is a fold of its own.
+    """
+    from tallymark.data.splits import make_folds
+
+    return make_folds(read(name, folder, exclude=exclude, **options), folds, seed, leave_one_out=leave_one_out)
+
+
+def explore(
+    name: str, folder: Source, out: Source, *, exclude: Source | None = None, seed: int = 0, **options: object
+) -> None:
+    """Write one page that shows what is in a data folder: counts, sizes, groups, typical and odd items."""
+    from tallymark.reporting.explore import write_page
+
+    catalog = read(name, folder, exclude=exclude, **options)
+    write_page(catalog, f"{challenge(name).title}: {folder}", Path(out), seed=seed)
+
+
+def synth(name: str, folder: Source, *, items: int = 50, seed: int = 0, **options: object) -> None:
+    """Write a synthetic data set in the challenge's official formats; the same seed gives the same bytes.
+
+    options: what the scenes are like, e.g. `size=1024`; see `tallymark list CHALLENGE`.
+    """
+    maker = challenge(name).module("synth")
+    scenes = parse_reading(maker.Scenes, options)
+    maker.write(Path(folder), items, seed, scenes)
 
 
 def read_truth(name: str, path: Source, **options: object) -> Annotations[Any]:

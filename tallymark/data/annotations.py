@@ -19,7 +19,7 @@ class Annotations(Generic[G]):
     """Columns of one geometry, with optional class and confidence, ordered by item.
 
     The objects of item i are the rows `offsets[i]:offsets[i + 1]`; within an item they keep the order of the file.
-    `label` numbers `classes`; `score` is the confidence, higher is surer.
+    `label` numbers `classes`; `score` is the confidence, higher is surer; `line` is where a file states the object.
     """
 
     items: Items
@@ -28,9 +28,10 @@ class Annotations(Generic[G]):
     label: np.ndarray | None = None
     score: np.ndarray | None = None
     classes: tuple[str, ...] = ()
+    line: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        lengths = {len(column) for column in (self.shapes, self.label, self.score) if column is not None}
+        lengths = {len(column) for column in (self.shapes, self.label, self.score, self.line) if column is not None}
         if len(self.offsets) != len(self.items) + 1 or lengths != {int(self.offsets[-1])}:
             raise ValueError(f"{len(self.items)} items, {len(self.offsets)} offsets, columns of {lengths} rows")
 
@@ -44,15 +45,20 @@ class Annotations(Generic[G]):
         label: np.ndarray | None = None,
         score: np.ndarray | None = None,
         classes: tuple[str, ...] = (),
+        line: np.ndarray | None = None,
     ) -> Annotations[G]:
         """From rows in any order: `item[r]` is the position of row r's item in `items`."""
         if (np.diff(item) < 0).any():
             order = np.argsort(item, kind="stable")
             shapes = shapes.take(order)
-            label = None if label is None else label[order]
-            score = None if score is None else score[order]
+            label, score, line = _at(label, order), _at(score, order), _at(line, order)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(item, minlength=len(items)))])
-        return cls(items, offsets, shapes, label, score, classes)
+        return cls(items, offsets, shapes, label, score, classes, line)
+
+    @classmethod
+    def none(cls, items: Items, shapes: G, classes: tuple[str, ...] = ()) -> Annotations[G]:
+        """Nothing in any item; `shapes` says of which geometry."""
+        return cls(items, np.zeros(len(items) + 1, np.int64), shapes.take(np.empty(0, np.int64)), classes=classes)
 
     def __len__(self) -> int:
         return len(self.shapes)
@@ -83,12 +89,23 @@ class Annotations(Generic[G]):
         if len(index) == len(items) and (index == np.arange(len(items))).all():
             return replace(self, items=items)
         item = index[self.item]
-        known = np.flatnonzero(item >= 0)
+        return self._gathered(items, item, np.flatnonzero(item >= 0))
+
+    def keep(self, objects: np.ndarray) -> Annotations[G]:
+        """The objects where `objects` is true, under the same items."""
+        return self._gathered(self.items, self.item, np.flatnonzero(objects))
+
+    def _gathered(self, items: Items, item: np.ndarray, kept: np.ndarray) -> Annotations[G]:
         return Annotations.gather(
             items,
-            item[known],
-            self.shapes.take(known),
-            label=None if self.label is None else self.label[known],
-            score=None if self.score is None else self.score[known],
+            item[kept],
+            self.shapes.take(kept),
+            label=_at(self.label, kept),
+            score=_at(self.score, kept),
             classes=self.classes,
+            line=_at(self.line, kept),
         )
+
+
+def _at(column: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:
+    return None if column is None else column[index]

@@ -2,22 +2,60 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from tallymark.problems import Problem, Problems
 
 PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"}
 RECORDINGS = {".wav", ".flac", ".aif", ".aiff", ".ogg"}
+SWEEPS = {".bin"}
+
+
+@dataclass(frozen=True)
+class Folder:
+    """All files below a folder, listed once, sorted; hidden ones aside."""
+
+    root: Path
+    files: tuple[Path, ...]
+
+    def named(self, *names: str) -> list[Path]:
+        """Files with one of these names, the ones nearest to the top first, in the order of the names."""
+        rank = {name: at for at, name in enumerate(names)}
+        found = [path for path in self.files if path.name in rank]
+        return sorted(found, key=lambda path: (len(path.parts), rank[path.name], path))
+
+    def ending(self, suffixes: Iterable[str]) -> list[Path]:
+        """Files with one of these suffixes."""
+        wanted = set(suffixes)
+        return [path for path in self.files if path.suffix.lower() in wanted]
+
+    def below(self, folder: Path) -> Folder:
+        """The files below a folder of this one."""
+        start = f"{folder}{os.sep}"
+        return Folder(folder, tuple(path for path in self.files if str(path).startswith(start)))
+
+
+def open_folder(path: Path, problems: Problems) -> Folder | None:
+    """List a folder; None, with a problem, where there is none."""
+    if not path.is_dir():
+        found = "a file" if path.exists() else "nothing"
+        problems.add(Problem("no_folder", str(path), found, "a folder", "check the path"))
+        return None
+    files = []
+    for place, folders, names in os.walk(path, followlinks=True):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__MACOSX")))
+        files += [Path(place, name) for name in names if not name.startswith(".")]
+    return Folder(path, tuple(sorted(files)))
 
 
 def media_files(folder: Path, suffixes: set[str], problems: Problems) -> list[Path]:
     """All files with these suffixes, at any depth, sorted; hidden ones aside. None at all is a problem."""
-    found = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in suffixes and not path.name.startswith(".") and path.is_file()
-    )
-    if not found:
+    listed = open_folder(folder, problems)
+    found = [] if listed is None else listed.ending(suffixes)
+    if listed is not None and not found:
         expected = f"files ending in {', '.join(sorted(suffixes))}"
         problems.add(Problem("empty_folder", str(folder), "none", expected, "name the folder that holds them"))
     return found
@@ -27,3 +65,17 @@ def test_part(folder: Path) -> Path:
     """The part of a data folder that a submission is about: its test folder if there is exactly one."""
     tests = [path for path in sorted(folder.glob("test*")) if path.is_dir()]
     return tests[0] if len(tests) == 1 else folder
+
+
+def part_of(path: Path, root: Path, default: str = "train") -> str:
+    """Which part of a data set a file belongs to, by the outermost folder that names one: train, val or test."""
+    for name in path.relative_to(root).parts[:-1]:
+        word = name.lower()
+        for start, part in PARTS.items():
+            if word.startswith(start):
+                return part
+    return default
+
+
+PARTS = {"train": "train", "val": "val", "test": "test", "eval": "test", "dev": "val"}
+"""How folders of a part begin."""

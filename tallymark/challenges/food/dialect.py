@@ -99,7 +99,8 @@ def _labels(
         ranked = np.sort(values, axis=1)
         repeated = (ranked[:, 1:] == ranked[:, :-1]).any(axis=1)
         refuse("duplicate_label", repeated, "different labels", "name each label once")
-    return Annotations.gather(items, np.repeat(np.flatnonzero(good), count), Labels(values[good].ravel()))
+    item = np.repeat(np.flatnonzero(good), count)
+    return Annotations.gather(items, item, Labels(values[good].ravel()), line=table.line[item])
 
 
 def write(annotations: Annotations[Labels], path: str | Path, form: str) -> None:

@@ -47,7 +47,7 @@ def _read(
     table, ids = read_ids(table, "ImageId", problems)
     items, item = first_seen(ids, table.line)
     masks, row = read_masks(table, ids, "EncodedPixels", reading.shape, problems)
-    found = Annotations.gather(items, item[row], masks)
+    found = Annotations.gather(items, item[row], masks, line=table.line[row])
     return found, table, row[np.argsort(item[row], kind="stable")]
 
 

@@ -15,5 +15,6 @@ CHALLENGE = Challenge(
     score=score,
     dialect=dialect,
     folder=Path(__file__).parent,
+    package=__name__,
     sparse=True,
 )

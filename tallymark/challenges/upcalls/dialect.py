@@ -32,14 +32,15 @@ def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annota
         bad_header(table, expected, "name the columns of either schema", problems)
         return None
     table, ids = read_ids(table, "filename", problems)
+    length = None
     if "timestamp" in table.header:
         time = _seconds(table, "timestamp", ids, problems)
     else:
         start, end = _seconds(table, "start", ids, problems), _seconds(table, "end", ids, problems)
         backward = np.flatnonzero(end < start)
         table.report(problems, "negative_duration", backward, "end", "an end after the start", "mend the row", ids=ids)
-        time = (start + end) / 2
-    return _annotations(table, ids, time)
+        time, length = (start + end) / 2, end - start
+    return _annotations(table, ids, time, length)
 
 
 def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Instants] | None:
@@ -60,10 +61,12 @@ def _seconds(table: Table, column: str, ids: pl.Series, problems: Problems) -> n
     return values
 
 
-def _annotations(table: Table, ids: pl.Series, time: np.ndarray) -> Annotations[Instants]:
+def _annotations(
+    table: Table, ids: pl.Series, time: np.ndarray, length: np.ndarray | None = None
+) -> Annotations[Instants]:
     items, item = first_seen(ids, table.line)
-    good = np.isfinite(time)
-    return Annotations.gather(items, item[good], Instants(time[good]))
+    good = np.flatnonzero(np.isfinite(time))
+    return Annotations.gather(items, item[good], Instants(time, length).take(good), line=table.line[good])
 
 
 def write(annotations: Annotations[Instants], path: str | Path, form: str) -> None:

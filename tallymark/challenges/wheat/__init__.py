@@ -15,4 +15,5 @@ CHALLENGE = Challenge(
     score=score,
     dialect=dialect,
     folder=Path(__file__).parent,
+    package=__name__,
 )

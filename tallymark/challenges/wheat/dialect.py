@@ -54,7 +54,7 @@ def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annota
         problems, "negative_size", row[negative], "bbox", "width and height of 0 or more", "mend the box", ids=ids
     )
     boxes = Boxes.of(values[~wrong] if wrong.any() else values)
-    return Annotations.gather(items, item[row[~wrong]], boxes)
+    return Annotations.gather(items, item[row[~wrong]], boxes, line=table.line[row[~wrong]])
 
 
 def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Boxes] | None:

@@ -24,6 +24,8 @@ class Geometry(Protocol):
 
     def take(self, index: np.ndarray) -> Any: ...
 
+    def joined(self, other: Any) -> Any: ...
+
 
 class Solid(Geometry, Protocol):
     """Shapes that overlap: boxes, rotated boxes, masks, cuboids."""

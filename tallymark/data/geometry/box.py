@@ -27,7 +27,14 @@ class Boxes:
         return cls(*np.ascontiguousarray(np.asarray(rows, float).reshape(-1, 4).T))
 
     def take(self, index: np.ndarray) -> Boxes:
-        return Boxes(self.x[index], self.y[index], self.width[index], self.height[index])
+        return Boxes(*(column[index] for column in self.columns))
+
+    def joined(self, other: Boxes) -> Boxes:
+        return Boxes(*(np.concatenate(columns) for columns in zip(self.columns, other.columns, strict=True)))
+
+    @property
+    def columns(self) -> tuple[np.ndarray, ...]:
+        return self.x, self.y, self.width, self.height
 
     @property
     def area(self) -> np.ndarray:

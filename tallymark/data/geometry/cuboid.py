@@ -40,6 +40,9 @@ class Cuboids:
     def take(self, index: np.ndarray) -> Cuboids:
         return Cuboids(*(column[index] for column in self.columns))
 
+    def joined(self, other: Cuboids) -> Cuboids:
+        return Cuboids(*(np.concatenate(columns) for columns in zip(self.columns, other.columns, strict=True)))
+
     @property
     def ground(self) -> RotatedBoxes:
         """Their outlines seen from above."""

@@ -11,15 +11,22 @@ from tallymark.data.geometry.pairs import candidates
 
 @dataclass(frozen=True, eq=False)
 class Instants:
-    """A column of n moments in seconds."""
+    """A column of n moments in seconds; `length` is how long each lasts around it, where that is known."""
 
     time: np.ndarray
+    length: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.time)
 
     def take(self, index: np.ndarray) -> Instants:
-        return Instants(self.time[index])
+        return Instants(self.time[index], None if self.length is None else self.length[index])
+
+    def joined(self, other: Instants) -> Instants:
+        """These, then the others; a length that is not known is nan."""
+        lengths = [np.full(len(part), np.nan) if part.length is None else part.length for part in (self, other)]
+        known = self.length is not None or other.length is not None
+        return Instants(np.concatenate([self.time, other.time]), np.concatenate(lengths) if known else None)
 
     def within(
         self, other: Instants, group: np.ndarray, other_group: np.ndarray, buffer: float

@@ -53,6 +53,12 @@ class Masks:
         runs = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][index] - offsets[:-1], counts)
         return Masks(self.start[runs], self.length[runs], offsets, self.shape)
 
+    def joined(self, other: Masks) -> Masks:
+        """These, then the others, over pictures of the same shape."""
+        offsets = np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]])
+        start, length = np.concatenate([self.start, other.start]), np.concatenate([self.length, other.length])
+        return Masks(start, length, offsets, self.shape)
+
     @cached_property
     def area(self) -> np.ndarray:
         total = np.concatenate([[0], np.cumsum(self.length)])
@@ -129,6 +135,24 @@ class Masks:
 
         covered = np.concatenate([[0], np.cumsum(pixels_before(at_a + a.length) - pixels_before(at_a))])
         return covered[a.offsets[1:]] - covered[a.offsets[:-1]]
+
+    def parts(self) -> np.ndarray:
+        """How many connected parts each mask has; pixels that touch at a corner are connected."""
+        parts = (self.area > 0).astype(np.int64)
+        end, height = self.start + self.length, self.shape[0]
+        touches = (self.start[1:] - height <= end[:-1]) & (end[1:] - height >= self.start[:-1])
+        gaps = np.concatenate([[0], np.cumsum(~touches)])  # before each run, counted from the first
+        filled = np.flatnonzero(parts)
+        unbroken = gaps[self.offsets[1:][filled] - 1] == gaps[self.offsets[:-1][filled]]
+        for mask in filled[~(self.frame.plain[filled] & unbroken)].tolist():
+            parts[mask] = self._count_parts(mask)
+        return parts
+
+    def _count_parts(self, mask: int) -> int:
+        from scipy.ndimage import label
+
+        columns = slice(int(self.frame.first[mask]), int(self.frame.last[mask]) + 1)
+        return int(label(self.picture(mask)[:, columns], np.ones((3, 3)))[1])
 
     def pairs(self, other: Masks, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
         """Pairs of the same group (picture) with IoU >= `least` and above 0."""

@@ -34,7 +34,14 @@ class RotatedBoxes:
         return cls(*np.ascontiguousarray(np.asarray(rows, float).reshape(-1, 5).T))
 
     def take(self, index: np.ndarray) -> RotatedBoxes:
-        return RotatedBoxes(self.x[index], self.y[index], self.length[index], self.width[index], self.angle[index])
+        return RotatedBoxes(*(column[index] for column in self.columns))
+
+    def joined(self, other: RotatedBoxes) -> RotatedBoxes:
+        return RotatedBoxes(*(np.concatenate(columns) for columns in zip(self.columns, other.columns, strict=True)))
+
+    @property
+    def columns(self) -> tuple[np.ndarray, ...]:
+        return self.x, self.y, self.length, self.width, self.angle
 
     @property
     def area(self) -> np.ndarray:

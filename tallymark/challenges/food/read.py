@@ -1,0 +1,69 @@
+"""The food data set: class_list.txt, a table and a folder of photographs for train and val, a folder for test."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tallymark.challenges.food import dialect
+from tallymark.challenges.food.rule import Reading
+from tallymark.data.catalog import Catalog
+from tallymark.data.folders import open_folder
+from tallymark.data.images import PICTURE
+from tallymark.data.layout import choose_table, read_layout
+from tallymark.problems import Problem, Problems, clip
+
+TABLES = {part: (f"{part}_labels.csv", f"{part}_info.csv") for part in ("train", "val")}
+CLASSES = ("class_list.txt", "classes.txt")
+
+
+def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
+    listed = open_folder(folder, problems)
+    if listed is None:
+        return None
+    catalog = read_layout(
+        listed,
+        PICTURE,
+        TABLES,
+        lambda path: dialect.read_truth(path, reading, problems),
+        problems,
+        name=lambda path: path.name,
+    )
+    if catalog is None or catalog.truth is None:
+        return catalog
+    path = choose_table(listed, CLASSES, problems)
+    names = () if path is None else _class_names(path, problems)
+    truth = catalog.truth
+    if not names:
+        names = tuple(str(label) for label in range(int(truth.shapes.label.max(initial=-1)) + 1))
+    unknown = truth.shapes.label >= len(names)
+    _report_unknown(catalog, np.flatnonzero(unknown), f"a class of {path}, 0 to {len(names) - 1}", problems)
+    known = replace(truth, label=truth.shapes.label, classes=names).keep(~unknown)
+    return replace(catalog, truth=known, labelled=catalog.labelled & ((known.counts > 0) | (truth.counts == 0)))
+
+
+def _report_unknown(catalog: Catalog, objects: np.ndarray, expected: str, problems: Problems) -> None:
+    truth = catalog.truth
+    assert truth is not None
+    for at in objects.tolist():
+        item = int(truth.item[at])
+        found, line = str(truth.shapes.label[at]), None if truth.line is None else int(truth.line[at])
+        file, name = str(catalog.tables[item]), catalog.items.ids[item]
+        problems.add(Problem("unknown_class", file, found, expected, "mend the label", line=line, item=name))
+
+
+def _class_names(path: Path, problems: Problems) -> tuple[str, ...]:
+    """Lines of "class_id class_name", counted from 0."""
+    names: list[str] = []
+    for line, text in enumerate(path.read_text("utf-8", "replace").splitlines(), start=1):
+        number, _, name = text.strip().partition(" ")
+        if not text.strip():
+            continue
+        if number != str(len(names)) or not name:
+            expected = f"'{len(names)} class_name'"
+            problems.add(Problem("bad_class", str(path), clip(text), expected, "count classes from 0", line=line))
+            name = name or text.strip()
+        names.append(name)
+    return tuple(names)

@@ -1,0 +1,36 @@
+"""The lyft data set: 13 tables, sweeps and pictures for train and for test, and train.csv."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from tallymark.challenges.lyft import dialect
+from tallymark.challenges.lyft.rule import Reading
+from tallymark.data.catalog import Catalog
+from tallymark.data.driven import read_driven
+from tallymark.data.folders import open_folder
+from tallymark.data.layout import choose_table, read_layout
+from tallymark.data.media import Medium
+from tallymark.data.points import SWEEP, look_at_sweep
+from tallymark.formats import read_cuboids
+from tallymark.problems import Problems
+
+COLUMNS = 5
+LYFT_SWEEP = Medium("sweep", SWEEP.suffixes, partial(look_at_sweep, columns=COLUMNS))
+
+
+def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
+    listed = open_folder(folder, problems)
+    if listed is None:
+        return None
+    if not listed.named("sample.json"):
+        foreign = read_cuboids(listed, dialect.CLASSES, problems)
+        return foreign or read_layout(
+            listed, SWEEP, {}, lambda path: None, problems, name=lambda path: path.name.split(".")[0]
+        )
+    table = choose_table(listed, ("train.csv",), problems)
+    truth = None if table is None else dialect.read_truth(table, reading, problems)
+    catalog = read_driven(listed, LYFT_SWEEP, truth, table, dialect.CLASSES, problems)
+    return replace(catalog, drive=None if catalog.drive is None else replace(catalog.drive, columns=COLUMNS))

@@ -1,0 +1,86 @@
+"""Streets in the official files of the lyft challenge: sweeps, pictures, 13 linked tables, train.csv."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from tallymark.challenges.lyft.dialect import TRUTH
+from tallymark.data.annotations import Annotations
+from tallymark.data.geometry import Cuboids
+from tallymark.data.items import Items
+from tallymark.data.tables import write_table
+from tallymark.problems import Problem, Problems
+from tallymark.reading import Share
+from tallymark.scenes.bodies import CLASSES
+from tallymark.scenes.crew import test_share
+from tallymark.scenes.drive import VIEWS, Frame, Rig, map_of, record_drives
+from tallymark.scenes.drive_tables import ANSWERS, MAP, tables_of
+from tallymark.scenes.raycast import Lidar
+
+CAMERAS = {"none": 0, "front": 1, "ahead": 3, "around": 6}
+MOST = {"samples_per_scene": 1000, "beams": 256, "columns": 8192, "image_width": 4096}
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """`traffic` multiplies vehicles and people; the lidar has `noise` in metres and loses a share `drop` of returns."""
+
+    samples_per_scene: int = 20
+    beams: int = 64
+    columns: int = 1024
+    noise: float = 0.015
+    drop: Share = Share(0.04)
+    cameras: Literal["none", "front", "ahead", "around"] = "ahead"
+    image_width: int = 320
+    traffic: float = 1.0
+
+
+def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
+    """Write so many samples below the folder, one in five of them for testing, in scenes of their own."""
+    problems = Problems()
+    for name, most in MOST.items():
+        if (given := getattr(scenes, name)) > most:
+            problems.add(Problem("bad_option", "scenes", f"{name}={given}", f"at most {most}", "give a smaller number"))
+    problems.raise_if_any()
+    held = test_share(items)
+    _write_part(folder, "train", items - held, (seed, 0), scenes)
+    if held:
+        _write_part(folder, "test", held, (seed, 1), scenes)
+
+
+def _write_part(folder: Path, part: str, samples: int, path: tuple[int, int], scenes: Scenes) -> None:
+    for kind in ("data", "lidar", "images", "maps"):
+        (folder / f"{part}_{kind}").mkdir(parents=True, exist_ok=True)
+
+    def save(name: str, data: bytes) -> None:
+        (folder / f"{part}_{name}").write_bytes(data)  # `lidar/…` in the tables is in train_lidar or test_lidar
+
+    lidar = Lidar(scenes.beams, scenes.columns, scenes.noise, scenes.drop)
+    size = scenes.image_width, -(-scenes.image_width * 9 // 16)
+    rig = Rig(lidar, tuple(VIEWS)[: CAMERAS[scenes.cameras]], size)
+    drives, frames = record_drives(path, samples, scenes.samples_per_scene, scenes.traffic, rig, save, part)
+    tables = tables_of(path[0], drives, frames)
+    for name, rows in tables.rows.items():
+        if part == "train" or name not in ANSWERS:
+            save(f"data/{name}.json", json.dumps(rows).encode())
+    save(MAP, map_of(drives))
+    ids = [row["token"] for row in tables.rows["sample"]]
+    answers = "train.csv" if part == "train" else "solution.csv"
+    _write_truth(folder / answers, ids, list(chain(*frames)))
+    if part == "test":
+        write_table(folder / "sample_submission.csv", {"Id": ids, "PredictionString": [""] * samples})
+
+
+def _write_truth(path: Path, ids: list[str], frames: list[Frame]) -> None:
+    volumes = Cuboids(*np.concatenate([np.stack(frame.volumes.columns) for frame in frames], axis=1))
+    kind = np.concatenate([frame.kind for frame in frames])
+    item = np.repeat(np.arange(len(ids)), [len(frame.kind) for frame in frames])
+    truth = Annotations.gather(Items.of(ids), item, volumes, label=kind, classes=CLASSES)
+    TRUTH.write(truth, [*truth.shapes.columns, pl.Series(CLASSES)[truth.kind]], path)

@@ -1,0 +1,108 @@
+"""Made satellite chips in the official files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tallymark.challenges.ships import dialect
+from tallymark.data.annotations import Annotations
+from tallymark.data.geometry import Masks
+from tallymark.data.items import Items
+from tallymark.data.tables import write_table
+from tallymark.reading import Share
+from tallymark.scenes.crew import make_each, stream, test_share
+from tallymark.scenes.names import check_side, hex_names
+from tallymark.scenes.paint import save_jpeg
+from tallymark.scenes.sea import Window, prepare, scene
+
+TRAIN, TEST, WAVES, LINKS = 0, 1, 2, 3
+CROWDS = np.array([0.637, 0.18, 0.07, 0.038, 0.022, *[0.0084] * 5, *[0.0022] * 5])
+"""How often a chip with ships has 1, 2, … 15 of them."""
+LONGEST_CHAIN = 4
+SMALLEST = 8
+"""A ship of which fewer pixels than this are on a chip is not listed there."""
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """What is made.
+
+    size: side of the chips in pixels; the official files say 768, others are read with `shape=`.
+    empty: share of scenes without a ship.
+    neighbours: share of training chips that overlap the one before, being cut from the same scene.
+    """
+
+    size: int = 768
+    empty: Share = Share(0.78)
+    neighbours: Share = Share(0.25)
+
+
+def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
+    """train_v2/ with its masks, test_v2/ with the sample submission, and the answers for it in solution.csv."""
+    check_side(scenes.size)
+    waves, tests = prepare(stream(seed, WAVES)), test_share(items)
+
+    def fly(part: int, name: str, chains: list[range], count: int) -> Annotations[Masks]:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        names = [f"{chip}.jpg" for chip in hex_names(seed, part, count)]
+
+        def cut(chain: range) -> list[Masks]:
+            rng = stream(seed, part, chain[0])
+            ships = 0 if rng.random() < scenes.empty else 1 + int(rng.choice(len(CROWDS), p=CROWDS / CROWDS.sum()))
+            chips = _chips(rng, waves, len(chain), scenes.size, ships)
+            for (picture, _), chip in zip(chips, names[chain.start : chain.stop], strict=False):
+                save_jpeg(folder / name / chip, picture, int(rng.integers(88, 96)))
+            return [masks for _, masks in chips]
+
+        made = make_each(len(chains), lambda number: cut(chains[number]), f"{name} chips")
+        return _gather(names, [masks for chain in made for masks in chain][:count], scenes.size)
+
+    truth = fly(TRAIN, "train_v2", _chains(seed, items - tests, scenes.neighbours), items - tests)
+    dialect.write(truth, folder / "train_ship_segmentations_v2.csv", "official")
+    answers = fly(TEST, "test_v2", [range(number, number + 1) for number in range(tests)], tests)
+    dialect.write(answers, folder / "solution.csv", "official")
+    sample = folder / "sample_submission_v2.csv"
+    write_table(sample, {"ImageId": answers.items.ids, "EncodedPixels": ["1 2"] * tests})
+
+
+def _chains(seed: int, count: int, neighbours: float) -> list[range]:
+    """Numbers of chips that share a scene. The last chain may run beyond `count`, so that no chip depends on it."""
+    chains, start, number = [], 0, 1
+    while start < count:
+        linked = stream(seed, LINKS, number).random() < neighbours
+        if not linked or number - start == LONGEST_CHAIN:
+            chains.append(range(start, number))
+            start = number
+        number += 1
+    return chains
+
+
+def _chips(
+    rng: np.random.Generator, waves: list[np.ndarray], count: int, size: int, ships: int
+) -> list[tuple[np.ndarray, Masks]]:
+    """Chips of one scene, shifted by thirds of their side, each with the masks of its ships."""
+    places = rng.choice(9, count, replace=False)
+    corners = np.stack([places // 3, places % 3], 1)
+    corners = (corners - corners.min(0)) * (size // 3)
+    y, x = (int(part) for part in corners.max(0))
+    common = Window(x, y, size - x, size - y)
+    picture, numbers = scene(rng, waves, y + size, x + size, size, ships, common)
+    chips = []
+    for top, left in corners.tolist():
+        own = numbers[top : top + size, left : left + size]
+        listed = np.flatnonzero(np.bincount(own.ravel())[1:] >= SMALLEST) + 1
+        masks = Masks.of([own == number for number in listed], (size, size))
+        chips.append((picture[top : top + size, left : left + size], masks))
+    return chips
+
+
+def _gather(names: list[str], chips: list[Masks], size: int) -> Annotations[Masks]:
+    none = Masks.of([], (size, size))
+    start, length = (np.concatenate([getattr(chip, name) for chip in (none, *chips)]) for name in ("start", "length"))
+    runs = np.concatenate([np.diff(chip.offsets) for chip in (none, *chips)])
+    masks = Masks(start, length, np.concatenate([[0], np.cumsum(runs)]), (size, size))
+    item = np.repeat(np.arange(len(names)), [len(chip) for chip in chips])
+    return Annotations.gather(Items.of(names), item, masks)

@@ -1,0 +1,52 @@
+"""The wheat data set: train.csv, train/ and test/. A photograph in train/ without a row has no heads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tallymark.challenges.wheat import dialect
+from tallymark.challenges.wheat.rule import Reading
+from tallymark.data.catalog import Catalog
+from tallymark.data.folders import open_folder
+from tallymark.data.images import PICTURE
+from tallymark.data.layout import read_layout
+from tallymark.data.tables import read_table
+from tallymark.formats import read_boxes
+from tallymark.problems import Problems
+
+TABLES = {"train": ("train.csv",)}
+
+
+def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
+    listed = open_folder(folder, problems)
+    if listed is None:
+        return None
+    if not listed.named(*TABLES["train"]) and (foreign := read_boxes(listed, problems)):
+        return foreign
+    catalog = read_layout(
+        listed,
+        PICTURE,
+        TABLES,
+        lambda path: dialect.read_truth(path, reading, problems),
+        problems,
+        name=lambda path: path.stem,
+        unnamed_are_empty=True,
+    )
+    return None if catalog is None else replace(catalog, size=_sizes(catalog))
+
+
+def _sizes(catalog: Catalog) -> np.ndarray:
+    """Width and height that the table states for each photograph; nan where it does not."""
+    sizes = np.full((len(catalog), 2), np.nan)
+    for file in catalog.tables.drop_nulls().unique():
+        table = read_table(file, Problems())
+        if table is None or not {"image_id", "width", "height"} <= set(table.header):
+            continue
+        at = catalog.items.find(table.text("image_id"))
+        stated = np.column_stack([table.text(side).cast(pl.Float64, strict=False) for side in ("width", "height")])
+        sizes[at[at >= 0]] = stated[at >= 0]
+    return sizes

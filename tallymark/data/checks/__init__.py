@@ -1,0 +1,20 @@
+"""Checking a data set: every file opened, every annotation judged, look-alikes found."""
+
+from __future__ import annotations
+
+from tallymark.data.catalog import Catalog
+from tallymark.data.checks.media import check_media, look_at_all
+from tallymark.data.checks.truth import check_truth
+from tallymark.data.checks.twins import check_twins
+from tallymark.problems import Problems
+
+__all__ = ["check_catalog", "look_at_all"]
+
+
+def check_catalog(catalog: Catalog, problems: Problems) -> None:
+    """Everything that is wrong or odd in a data set that could be read."""
+    problems.merge(catalog.notes)
+    seen = look_at_all(catalog)
+    check_media(catalog, seen, problems)
+    check_truth(catalog, seen, problems)
+    check_twins(catalog, seen, problems)

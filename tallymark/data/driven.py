@@ -1,0 +1,132 @@
+"""A data set of drives: each set of tables is a part, joined to its sweeps and pictures by their names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tallymark.data.annotations import Annotations
+from tallymark.data.catalog import Catalog, Part, join_parts
+from tallymark.data.drive import Drive, annotations_of, join_drive
+from tallymark.data.folders import PICTURES, Folder, part_of
+from tallymark.data.frames import Poses
+from tallymark.data.geometry import Cuboids
+from tallymark.data.items import Items
+from tallymark.data.media import Medium
+from tallymark.data.relations import Tables, read_tables
+from tallymark.problems import EVERY, Problem, Problems, clip
+
+
+def read_driven(
+    listed: Folder,
+    medium: Medium,
+    truth: Annotations[Cuboids] | None,
+    table: Path | None,
+    classes: tuple[str, ...],
+    problems: Problems,
+) -> Catalog:
+    """The samples of all sets of tables below a folder. The truth is that of `table`, else that of the tables."""
+    media = {path.name: path for path in listed.ending(medium.suffixes | PICTURES)}
+    parts, drives, groups, notes = [], [], [], Problems(EVERY)
+    for folder in sorted({path.parent for path in listed.named("sample.json")}):
+        name = part_of(folder / "sample.json", listed.root)
+        annotated = (folder / "sample_annotation.json").is_file()
+        tables = read_tables(folder, problems, annotated=annotated)
+        drive, items = join_drive(tables, media)
+        own = _truth(truth, table, folder, tables, items, classes, name, notes, problems)
+        files = _sweeps(drive, items)
+        stated_by = table if own is not None and truth is not None else folder
+        parts.append(Part(name, files, own, stated_by, names=items.ids.to_list()))
+        drives.append(drive)
+        groups.append(pl.DataFrame({"id": items.ids, "group": items.group}))
+    catalog = join_parts(listed.root, medium, parts, problems)
+    catalog.notes.merge(notes)
+    group = catalog.items.ids.to_frame("id").join(pl.concat(groups).unique("id"), "id", "left", maintain_order="left")
+    items = Items(catalog.items.ids, group["group"].fill_null("(none)"), catalog.items.line)
+    truth = None if catalog.truth is None else replace(catalog.truth, items=items)
+    return replace(catalog, items=items, truth=truth, drive=_joined(drives, items))
+
+
+def _truth(
+    truth: Annotations[Cuboids] | None,
+    table: Path | None,
+    folder: Path,
+    tables: Tables,
+    items: Items,
+    classes: tuple[str, ...],
+    part: str,
+    notes: Problems,
+    problems: Problems,
+) -> Annotations[Cuboids] | None:
+    """What is known of a part: the rows of the truth's file, under all its samples; or what the tables say."""
+    stated = annotations_of(tables, items, classes) if tables["sample_annotation"].height else None
+    if truth is None or part == "test":
+        return stated
+    strange = np.flatnonzero(items.find(truth.items.ids) < 0).tolist()
+    expected, remedy = f"a sample of {folder / 'sample.json'}", "drop the row, or add the sample's tables"
+    problems.add_each(
+        "unknown_sample",
+        str(table),
+        strange,
+        lambda at: Problem(
+            "unknown_sample",
+            str(table),
+            clip(truth.items.ids[at]),
+            expected,
+            remedy,
+            line=None if truth.items.line is None else int(truth.items.line[at]),
+            item=truth.items.ids[at],
+        ),
+    )
+    named = items.find(truth.items.ids) >= 0
+    own = truth.onto(Items(truth.items.ids.filter(pl.Series(named)), line=_lines(truth.items, named)))
+    if stated is not None:
+        _note_disagreement(own, stated, str(table), notes)
+    return own
+
+
+def _lines(items: Items, kept: np.ndarray) -> np.ndarray | None:
+    return None if items.line is None else items.line[kept]
+
+
+def _note_disagreement(truth: Annotations[Any], stated: Annotations[Any], file: str, notes: Problems) -> None:
+    """Samples for which the truth's file and the tables have different numbers of volumes."""
+    other = stated.onto(truth.items)
+    remedy = "trust one of the two: remove the file to use the tables"
+    for at in np.flatnonzero(truth.counts != other.counts).tolist():
+        found, expected = f"{truth.counts[at]} volumes", f"the {other.counts[at]} of sample_annotation.json"
+        line = None if truth.items.line is None else int(truth.items.line[at])
+        name = truth.items.ids[at]
+        notes.add(Problem("tables_disagree", file, found, expected, remedy, line=line, item=name))
+
+
+def _sweeps(drive: Drive, items: Items) -> dict[str, Path]:
+    """The sweep of each sample that has one."""
+    file = drive.shots["file"]
+    rows = zip(items.ids, drive.samples.tolist(), strict=True)
+    return {name: Path(file[row]) for name, row in rows if row >= 0 and file[row] is not None}
+
+
+def _joined(drives: list[Drive], items: Items) -> Drive:
+    """Several drives as one, its samples in the order of the items."""
+    start = np.cumsum([0, *(drive.shots.height for drive in drives)])
+    samples = np.full(len(items), -1)
+    for drive, shift in zip(drives, start, strict=False):
+        at = items.find(drive.tokens)
+        samples[at[at >= 0]] = np.where(drive.samples < 0, -1, drive.samples + shift)[at >= 0]
+    return Drive(
+        shots=pl.concat([drive.shots for drive in drives]),
+        sensor=_concatenated([drive.sensor for drive in drives]),
+        vehicle=_concatenated([drive.vehicle for drive in drives]),
+        intrinsic=np.concatenate([drive.intrinsic for drive in drives]),
+        samples=samples,
+        tokens=items.ids,
+    )
+
+
+def _concatenated(poses: list[Poses]) -> Poses:
+    return Poses(np.concatenate([p.rotation for p in poses]), np.concatenate([p.translation for p in poses]))

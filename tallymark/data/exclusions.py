@@ -1,0 +1,57 @@
+"""The fix list: items and objects of a data set that are to be left out.
+
+A CSV file with a column `item`, and perhaps `number`: which of the item's objects, from 1 on; without it the whole item
+goes. The list of problems that a check writes has this form: delete the rows of what you want to keep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tallymark.data.catalog import Catalog
+from tallymark.data.tables import read_table
+from tallymark.problems import Problem, Problems
+
+
+@dataclass(frozen=True, eq=False)
+class Exclusions:
+    """Ids of whole items, and (id, number) of objects."""
+
+    items: pl.Series
+    objects: pl.DataFrame
+
+    def apply(self, catalog: Catalog) -> Catalog:
+        """The catalog without them."""
+        truth = catalog.truth
+        if truth is not None and self.objects.height:
+            rows = pl.DataFrame({
+                "item": truth.items.ids[truth.item],
+                "number": np.arange(len(truth)) - truth.offsets[truth.item] + 1,
+            })  # fmt: skip
+            listed = rows.join(self.objects.with_columns(bad=True), ["item", "number"], "left", maintain_order="left")
+            truth = truth.keep(listed["bad"].is_null().to_numpy())
+        kept = ~catalog.items.ids.is_in(self.items.implode()).to_numpy()
+        return replace(catalog, truth=truth).select(kept)
+
+
+def read_exclusions(path: str | Path, problems: Problems) -> Exclusions | None:
+    """Read a fix list; rows without an item (problems of a whole file) are skipped."""
+    table = read_table(path, problems)
+    if table is None:
+        return None
+    if "item" not in table.header:
+        found, expected = ",".join(table.header), "a column item, and perhaps number"
+        remedy = "give a list as `tallymark check … --out` writes it"
+        problems.add(Problem("bad_header", str(path), found, expected, remedy, line=1))
+        return None
+    item = table.text("item")
+    number = table.text("number") if "number" in table.header else pl.repeat("", len(table), eager=True)
+    whole = number.cast(pl.Int64, strict=False)
+    bad = np.flatnonzero(((number != "") & (whole.is_null() | (whole < 1))).fill_null(True).to_numpy())
+    table.report(problems, "bad_number", bad, "number", "a whole number from 1 on", "leave it empty for all", ids=item)
+    rows = pl.DataFrame({"item": item, "number": whole}).filter(pl.col("item") != "").unique(maintain_order=True)
+    return Exclusions(rows.filter(pl.col("number").is_null())["item"], rows.filter(pl.col("number").is_not_null()))

@@ -1,0 +1,76 @@
+"""Photographs and chips: their size, their pixels, and a look at a file."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import cv2
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from tallymark.data.folders import PICTURES
+from tallymark.data.media import THUMBNAIL, BadMedia, Look, Medium, digest, read_bytes
+
+JPEG, JPEG_END = b"\xff\xd8", b"\xff\xd9"
+TRAILER = 1 << 12
+"""Bytes that cameras may put after the end of a JPEG."""
+REDUCED = {8: cv2.IMREAD_REDUCED_GRAYSCALE_8, 4: cv2.IMREAD_REDUCED_GRAYSCALE_4, 2: cv2.IMREAD_REDUCED_GRAYSCALE_2}
+
+
+def read_picture(path: Path) -> np.ndarray:
+    """The pixels as (height, width, 3) RGB bytes, turned upright as its EXIF data says."""
+    data = read_bytes(path)
+    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB)
+    return _by_pillow(data).copy() if pixels is None else pixels
+
+
+def picture_size(path: Path) -> tuple[int, int]:
+    """Width and height from the header alone, upright."""
+    try:
+        with Image.open(path) as picture:
+            return _upright(picture)
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise BadMedia("corrupt_media", _reason(error)) from None
+
+
+def look_at_picture(path: Path) -> Look:
+    """Decode a picture to its end. JPEGs are decoded small: all of the file is read, at a third of the cost."""
+    data = read_bytes(path)
+    try:
+        with Image.open(io.BytesIO(data)) as picture:
+            width, height = _upright(picture)
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise BadMedia("corrupt_media", _reason(error)) from None
+    if data.startswith(JPEG) and JPEG_END not in data[-TRAILER:]:
+        raise BadMedia("truncated_media", "a JPEG without its end")
+    small = next((flag for by, flag in REDUCED.items() if min(width, height) >= by * THUMBNAIL), cv2.IMREAD_GRAYSCALE)
+    grey = cv2.imdecode(np.frombuffer(data, np.uint8), small)
+    if grey is None:
+        grey = cv2.cvtColor(_by_pillow(data), cv2.COLOR_RGB2GRAY)
+    thumbnail = cv2.resize(grey, (THUMBNAIL, THUMBNAIL), interpolation=cv2.INTER_AREA)
+    return Look((width, height), thumbnail, digest(data))
+
+
+def _by_pillow(data: bytes) -> np.ndarray:
+    """For the formats that OpenCV does not know, and for a word on why a file cannot be read."""
+    try:
+        with Image.open(io.BytesIO(data)) as picture:
+            return np.asarray(ImageOps.exif_transpose(picture).convert("RGB"))
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        kind = "truncated_media" if "truncated" in str(error) else "corrupt_media"
+        raise BadMedia(kind, _reason(error)) from None
+
+
+def _upright(picture: Image.Image) -> tuple[int, int]:
+    turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+    return picture.size[::-1] if turned else picture.size
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnidentifiedImageError):
+        return "not a picture"
+    return str(error) or type(error).__name__
+
+
+PICTURE = Medium("picture", frozenset(PICTURES), look_at_picture)

@@ -1,0 +1,63 @@
+"""Media: photographs, recordings and sweeps, and what one look at a file tells."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+THUMBNAIL = 48
+"""Side of a look's grey thumbnail in pixels: a 3 x 3 grid of cells of 16 px."""
+
+
+class BadMedia(Exception):
+    """A file that cannot be used: the kind of fault, what was found, and what to do."""
+
+    def __init__(self, kind: str, found: str, remedy: str = "get the file again, or exclude the item") -> None:
+        super().__init__(found)
+        self.kind, self.found, self.remedy = kind, found, remedy
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What was seen when a file was opened and read to its end.
+
+    extent: (width, height) in pixels, (seconds, samples a second), or (points, columns).
+    thumbnail: 48 x 48 grey pixels: the picture, the spectrogram, or the view from above.
+    faults: what is odd although the file can be used, as (kind, found, expected, remedy).
+    """
+
+    extent: tuple[float, float]
+    thumbnail: np.ndarray
+    digest: bytes
+    faults: tuple[tuple[str, str, str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Medium:
+    """A kind of file. `look` opens one, reads it whole, and raises `BadMedia` where that fails."""
+
+    noun: str
+    suffixes: frozenset[str]
+    look: Callable[[Path], Look]
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a media file."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadMedia("unreadable_media", (error.strerror or type(error).__name__).lower()) from None
+    if not data:
+        raise BadMedia("corrupt_media", "an empty file")
+    if data.startswith(b"version https://git-lfs"):
+        raise BadMedia("corrupt_media", "a Git LFS pointer", "fetch the file itself (git lfs pull)")
+    return data
+
+
+def digest(data: bytes) -> bytes:
+    """A short fingerprint of a file's bytes."""
+    return hashlib.blake2b(data, digest_size=16).digest()

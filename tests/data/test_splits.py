@@ -1,0 +1,110 @@
+"""Folds: groups stay whole, kinds are spread, the same seed deals the same way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tallymark
+from tallymark.data.catalog import Catalog
+from tallymark.data.images import PICTURE
+from tallymark.data.items import Items
+from tallymark.data.splits import make_folds, read_folds
+from tests.made import NAMES
+
+FOLDS = {"wheat": 3, "upcalls": 3, "food": 4, "lyft": 2, "ships": 3}
+
+
+def labelled(labels: np.ndarray, groups: list[str] | None = None) -> Catalog:
+    """A catalog of labels, without files."""
+    ids = pl.Series([f"{k:05d}" for k in range(len(labels))])
+    items = Items(ids, None if groups is None else pl.Series(groups))
+    truth = tallymark.Annotations.gather(items, np.arange(len(labels)), tallymark.Labels(labels))
+    nothing = pl.repeat(None, len(labels), dtype=pl.String, eager=True)
+    part = pl.repeat("train", len(labels), eager=True)
+    return Catalog(Path(), PICTURE, items, nothing, part, np.ones(len(labels), bool), nothing, truth)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_groups_are_never_torn(name: str, sets: Path) -> None:
+    folds = tallymark.split(name, sets / name, folds=FOLDS[name], seed=1)
+    catalog = tallymark.read(name, sets / name)
+    assert folds.count == FOLDS[name]
+    assert set(folds.items.ids) == set(catalog.items.ids.filter(catalog.part != "test"))
+    torn = pl.DataFrame({"group": folds.group, "fold": folds.fold}).group_by("group").agg(pl.n_unique("fold"))
+    assert (torn["fold"] == 1).all()
+    again = tallymark.split(name, sets / name, folds=FOLDS[name], seed=1)
+    assert again.fold.tolist() == folds.fold.tolist()
+
+
+def test_classes_are_spread_evenly() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.choice(6, 600, p=[0.5, 0.3, 0.1, 0.05, 0.03, 0.02])
+    folds = make_folds(labelled(labels), 5, 0)
+    for kind in range(6):
+        counts = np.bincount(folds.fold[labels == kind], minlength=5)
+        assert counts.max() - counts.min() <= 1
+    sizes = np.bincount(folds.fold)
+    assert sizes.max() - sizes.min() <= 6
+
+
+def test_uneven_groups_are_spread() -> None:
+    rng = np.random.default_rng(1)
+    groups = [f"g{int(g)}" for g in rng.geometric(0.08, 900)]
+    folds = make_folds(labelled(rng.integers(0, 2, 900), groups), 4, 0)
+    sizes = np.bincount(folds.fold)
+    assert sizes.max() < 1.3 * sizes.min()
+
+
+def test_another_seed_deals_otherwise() -> None:
+    catalog = labelled(np.zeros(50, np.int64))
+    assert make_folds(catalog, 5, 0).fold.tolist() != make_folds(catalog, 5, 1).fold.tolist()
+
+
+def test_leave_one_group_out(sets: Path) -> None:
+    folds = tallymark.split("upcalls", sets / "upcalls", leave_one_out=True)
+    days = pl.DataFrame({"group": folds.group, "fold": folds.fold}).unique()
+    assert days["group"].n_unique() >= 3
+    shared = days.group_by("group").agg(pl.len())
+    assert (shared["len"] == 1).all()
+
+
+def test_too_few_groups() -> None:
+    with pytest.raises(tallymark.BadInput, match="too_few_groups"):
+        make_folds(labelled(np.zeros(9, np.int64), ["a", "b", "c"] * 3), 4)
+    with pytest.raises(tallymark.BadInput, match="too_few_groups"):
+        make_folds(labelled(np.zeros(9, np.int64), ["a"] * 9), leave_one_out=True)
+
+
+def test_look_alike_chips_stay_together(sets: Path) -> None:
+    """The synthetic set has chips that are crops of one scene; they share a group."""
+    folds = tallymark.split("ships", sets / "ships", folds=3)
+    assert folds.group.n_unique() < len(folds.items)
+
+
+def test_saved_and_read_back(sets: Path, tmp_path: Path) -> None:
+    folds = tallymark.split("wheat", sets / "wheat", folds=3)
+    folds.save(tmp_path / "folds.csv")
+    back = read_folds(tmp_path / "folds.csv")
+    assert back.items.ids.to_list() == folds.items.ids.to_list()
+    assert back.fold.tolist() == folds.fold.tolist()
+    assert back.table.equals(folds.table)
+    catalog = tallymark.read("wheat", sets / "wheat")
+    train, validation = back.split(catalog, 0)
+    assert len(train) + len(validation) == len(catalog.of("train"))
+    assert not set(train.items.ids) & set(validation.items.ids)
+
+
+def test_bad_fold_files(tmp_path: Path) -> None:
+    path = tmp_path / "folds.csv"
+    for text, kind in (
+        ("id,fold\na,0\n", "bad_header"),
+        ("id,group,fold,objects\na,g,x,0\n", "bad_fold"),
+        ("id,group,fold,objects\na,g,1,0\na,g,1,0\n", "duplicate_id"),
+    ):
+        path.write_text(text)
+        with pytest.raises(tallymark.BadInput, match=kind):
+            read_folds(path)
