@@ -21,7 +21,7 @@ REDUCED = {8: cv2.IMREAD_REDUCED_GRAYSCALE_8, 4: cv2.IMREAD_REDUCED_GRAYSCALE_4,
 def read_picture(path: Path) -> np.ndarray:
     """The pixels as (height, width, 3) RGB bytes, turned upright as its EXIF data says."""
     data = read_bytes(path)
-    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB)
+    pixels = _decode(data, cv2.IMREAD_COLOR_RGB)
     return _by_pillow(data).copy() if pixels is None else pixels
 
 
@@ -45,11 +45,18 @@ def look_at_picture(path: Path) -> Look:
     if data.startswith(JPEG) and JPEG_END not in data[-TRAILER:]:
         raise BadMedia("truncated_media", "a JPEG without its end")
     small = next((flag for by, flag in REDUCED.items() if min(width, height) >= by * THUMBNAIL), cv2.IMREAD_GRAYSCALE)
-    grey = cv2.imdecode(np.frombuffer(data, np.uint8), small)
+    grey = _decode(data, small)
     if grey is None:
         grey = cv2.cvtColor(_by_pillow(data), cv2.COLOR_RGB2GRAY)
     thumbnail = cv2.resize(grey, (THUMBNAIL, THUMBNAIL), interpolation=cv2.INTER_AREA)
     return Look((width, height), thumbnail, digest(data))
+
+
+def _decode(data: bytes, flag: int) -> np.ndarray | None:
+    try:
+        return cv2.imdecode(np.frombuffer(data, np.uint8), flag)
+    except cv2.error:  # more pixels than it takes
+        return None
 
 
 def _by_pillow(data: bytes) -> np.ndarray:

@@ -15,8 +15,10 @@ from tallymark.data.media import THUMBNAIL
 
 BLOCKS = 8
 BANDS = 4
-WINDOW = 64
+WINDOW = 24
 """In a crowd with the same band, each cell is compared with so many that follow it in the order of their hashes."""
+FLIPPED = 10
+"""Bits of the hash in which two cells of the same thing may differ, after noise and compression."""
 CONTRAST = 6.0
 """Standard deviation in grey levels below which a cell is too plain to be recognised."""
 LIKENESS = 0.97
@@ -41,9 +43,12 @@ def find_alikes(thumbnails: np.ndarray, cells: int = 1) -> Alikes:
     side = THUMBNAIL // cells
     tiles = thumbnails.reshape(-1, cells, side, cells, side).swapaxes(2, 3).reshape(-1, side, side)
     owner = np.repeat(np.arange(len(thumbnails)), cells * cells)
-    plain = tiles.std(axis=(1, 2)) < CONTRAST if len(tiles) else np.zeros(0, bool)
-    tiles, owner = tiles[~plain], owner[~plain]
-    found = [_confirmed(tiles, i, j) for i, j in _candidates(_hashes(tiles), owner)]
+    starts = range(0, len(tiles), CHUNK)
+    contrast = np.concatenate([np.empty(0), *(tiles[at : at + CHUNK].std(axis=(1, 2)) for at in starts)])
+    tiles, owner = tiles[contrast >= CONTRAST], owner[contrast >= CONTRAST]
+    starts = range(0, len(tiles), CHUNK)
+    hashes = np.concatenate([np.empty(0, np.uint64), *(_hashes(tiles[at : at + CHUNK]) for at in starts)])
+    found = [_confirmed(tiles, i, j) for i, j in _candidates(hashes, owner)]
     none = np.empty(0, np.int64)
     i = np.concatenate([none, *(pair[0] for pair in found)])
     j = np.concatenate([none, *(pair[1] for pair in found)])
@@ -67,7 +72,7 @@ def clusters(count: int, alikes: Alikes) -> np.ndarray:
 
 def _hashes(tiles: np.ndarray) -> np.ndarray:
     """64 bits of each tile: whether a block is brighter than the one to its right (the last: than the first)."""
-    size = tiles.shape[1] // BLOCKS if len(tiles) else 1
+    size = tiles.shape[1] // BLOCKS
     blocks = tiles.reshape(-1, BLOCKS, size, BLOCKS, size).mean(axis=(2, 4), dtype=np.float32)
     brighter = blocks > np.roll(blocks, -1, axis=2)
     return np.packbits(brighter.reshape(-1, BLOCKS * BLOCKS), axis=1).view(np.uint64).ravel()
@@ -81,13 +86,13 @@ def _candidates(hashes: np.ndarray, owner: np.ndarray) -> Iterator[tuple[np.ndar
         sorted_band = bands[order, band]
         for step in range(1, WINDOW):
             same = np.flatnonzero(sorted_band[step:] == sorted_band[:-step])
-            i, j = order[same], order[same + step]
-            other = owner[i] != owner[j]
             if len(same) == 0:
                 break
-            for start in range(0, int(other.sum()), CHUNK):
-                part = slice(start, start + CHUNK)
-                yield i[other][part], j[other][part]
+            i, j = order[same], order[same + step]
+            near = (owner[i] != owner[j]) & (np.bitwise_count(hashes[i] ^ hashes[j]) <= FLIPPED)
+            i, j = i[near], j[near]
+            for start in range(0, len(i), CHUNK):
+                yield i[start : start + CHUNK], j[start : start + CHUNK]
 
 
 def _confirmed(tiles: np.ndarray, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -46,4 +46,4 @@ def read_cuboids(listed: Folder, classes: tuple[str, ...], problems: Problems) -
 def read_calls(listed: Folder, problems: Problems) -> Catalog | None:
     """Recordings with calls: Raven selection tables and Audacity labels."""
     tables = raven_tables(listed, problems) + audacity_tracks(listed, problems)
-    return catalog_of_calls(listed, tables, problems) if tables else None
+    return catalog_of_calls(listed, tables) if tables else None

@@ -13,7 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.audio import RECORDING
 from tallymark.data.folders import Folder
 from tallymark.data.geometry import Instants
-from tallymark.formats.calls import Heard, recording_of, spans, table_path
+from tallymark.formats.calls import Heard, by_stem, recording_of, spans, table_path
 from tallymark.formats.gathered import as_number, first_line, read_lines
 from tallymark.formats.raven import is_raven
 from tallymark.problems import Problem, Problems, clip
@@ -26,13 +26,12 @@ def audacity_tracks(listed: Folder, problems: Problems) -> list[Heard]:
     """The labels of all tracks below a folder: text files that begin like one, and, where there are such, those that
     are named like a recording.
     """
-    recordings = listed.ending(RECORDING.suffixes)
     texts = [path for path in listed.ending({".txt"}) if not is_raven(path)]
     sure = {path for path in texts if _looks_like_labels(path)}
     if not sure:
         return []
-    stems = {path.stem for path in recordings}
-    tracks = [path for path in texts if path in sure or (path.stem in stems and recording_of(path, recordings))]
+    stems = by_stem(listed.ending(RECORDING.suffixes))
+    tracks = [path for path in texts if path in sure or (path.stem in stems and recording_of(path, stems))]
     return [heard for path in tracks if (heard := read_track(path, problems)) is not None]
 
 

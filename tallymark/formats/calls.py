@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -18,6 +20,9 @@ from tallymark.data.items import Items
 from tallymark.data.recorded import day_of
 from tallymark.formats.gathered import Entry, Finder, bare_name, catalog_of, distinct_names, every_note, items_of
 from tallymark.problems import Problem, Problems
+
+ENDING = re.compile(r"(\.Table\.\d+)?([._-]selections?|[._-]labels?)?\.(txt|tsv)$", re.IGNORECASE)
+"""What a table's name has behind that of its recording."""
 
 
 @dataclass
@@ -37,7 +42,7 @@ class Heard:
         self.file.append(file)
 
 
-def catalog_of_calls(listed: Folder, tables: Sequence[Heard], problems: Problems) -> Catalog:
+def catalog_of_calls(listed: Folder, tables: Sequence[Heard]) -> Catalog:
     """All recordings, labelled where a table is about them; nobody says that the others are empty.
 
     A table is about the recordings that its rows name, and about the one whose stem begins its own name. Two tables
@@ -45,51 +50,55 @@ def catalog_of_calls(listed: Folder, tables: Sequence[Heard], problems: Problems
     """
     recordings = listed.ending(RECORDING.suffixes)
     names = distinct_names(recordings, listed.root, lambda path: path.name)
-    notes, finder = every_note(), Finder(recordings, listed.root)
-    position: dict[Path | str, int] = {}
-    entries: list[Entry] = []
-    item: list[int] = []
-
-    def entry_of(found: Path | str, table: Path) -> int:
-        if found not in position:
-            position[found] = len(entries)
-            file = found if isinstance(found, Path) else None
-            part = part_of(file or table, listed.root)
-            entries.append(Entry(names[file] if file else str(found), file, part, table, labelled=True))
-        elif (first := entries[position[found]]).table != table:
-            found_too = f"calls of {first.id}, as in {first.table}"
-            expected, remedy = "one table for each recording", "nothing, if both belong to it: they are taken together"
-            notes.add(Problem("two_tables", str(table), found_too, expected, remedy, item=first.id))
-        return position[found]
-
+    notes, finder, stems = every_note(), Finder(recordings, listed.root), by_stem(recordings)
+    about: dict[Path | str, Path] = {}
+    meant: list[Path | str] = []
     for heard in tables:
-        own = recording_of(heard.table, recordings)
-        if (own is None and None in heard.file) or (own is None and not heard.file):
-            _report_unknown(heard, problems)
+        own: Path | str | None = recording_of(heard.table, stems)
+        if own is None and (None in heard.file or not heard.file):
+            own = _without_file(heard, notes)
         by_name = {name: _named(name, heard, finder, listed, notes) for name in dict.fromkeys(heard.file) if name}
-        places = [own if name is None else by_name[name] for name in heard.file]
-        number = {place: entry_of(place, heard.table) for place in dict.fromkeys([*places, own]) if place is not None}
-        item += [number[place] if place is not None else -1 for place in places]
-    for path, name in names.items():
-        if path not in position:
-            entries.append(Entry(name, path, part_of(path, listed.root), None, labelled=False))
+        places = [place for name in heard.file if (place := by_name[name] if name else own) is not None]
+        for place in dict.fromkeys([*places, own] if own else places):
+            first = about.setdefault(place, heard.table)
+            if first != heard.table:
+                _note_two(heard.table, first, bare_name(str(place)), notes)
+        meant += places
+    entries = [
+        Entry(names[place], place, part_of(place, listed.root), table, labelled=True)
+        if isinstance(place, Path)
+        else Entry(place, None, part_of(table, listed.root), table, labelled=True)
+        for place, table in about.items()
+    ]
+    rest = [path for path in recordings if path not in about]
+    entries += [Entry(names[path], path, part_of(path, listed.root), None, labelled=False) for path in rest]
+    number = {place: at for at, place in enumerate(about)}
     begin, end, line = (
         np.array([value for heard in tables for value in getattr(heard, column)]) for column in ("begin", "end", "line")
     )
-    at = np.array(item, np.int64)
-    kept = np.flatnonzero(at >= 0)
-    calls = Instants((begin + end) / 2, end - begin).take(kept)
-    truth = Annotations.gather(items_of(entries), at[kept], calls, line=line[kept].astype(np.int64))
+    item = np.array([number[place] for place in meant], np.int64)
+    calls = Instants((begin + end) / 2, end - begin)
+    truth = Annotations.gather(items_of(entries), item, calls, line=line.astype(np.int64))
     return _by_day(catalog_of(listed.root, RECORDING, entries, truth, notes))
 
 
-def recording_of(table: Path, recordings: Sequence[Path]) -> Path | None:
-    """The recording whose stem begins a table's name (the longest such), the one in the same folder first."""
-    fitting = [path for path in recordings if _begins(path.stem, table.name)]
-    longest = max((len(path.stem) for path in fitting), default=0)
-    fitting = [path for path in fitting if len(path.stem) == longest]
-    beside = [path for path in fitting if path.parent == table.parent]
-    chosen = beside or fitting
+def by_stem(recordings: Sequence[Path]) -> dict[str, list[Path]]:
+    """Recordings by their name without the suffix."""
+    stems = defaultdict(list)
+    for path in recordings:
+        stems[path.stem].append(path)
+    return stems
+
+
+def recording_of(table: Path, stems: Mapping[str, list[Path]]) -> Path | None:
+    """The recording whose stem begins a table's name, set apart from the rest of it: the longest such stem.
+
+    Of several with that stem the one in the same folder is meant; None if there is no telling.
+    """
+    name = table.name
+    ends = [at for at, character in enumerate(name) if not character.isalnum()]
+    fitting = next((stems[name[:end]] for end in reversed(ends) if name[:end] in stems), [])
+    chosen = [path for path in fitting if path.parent == table.parent] or fitting
     return chosen[0] if len(chosen) == 1 else None
 
 
@@ -108,11 +117,6 @@ def spans(calls: Instants, unknown: float) -> tuple[np.ndarray, np.ndarray]:
     return calls.time - half, calls.time + half
 
 
-def _begins(stem: str, name: str) -> bool:
-    """Whether a name is the stem and something that is set apart from it."""
-    return name.startswith(stem) and not name[len(stem) : len(stem) + 1].isalnum()
-
-
 def _named(name: str, heard: Heard, finder: Finder, listed: Folder, notes: Problems) -> Path | str:
     """The recording that a row names; the name itself where there is no such file."""
     found = finder.candidates(name, heard.table.parent, part_of(heard.table, listed.root))
@@ -125,10 +129,18 @@ def _named(name: str, heard: Heard, finder: Finder, listed: Folder, notes: Probl
     return bare_name(name)
 
 
-def _report_unknown(heard: Heard, problems: Problems) -> None:
-    found = f"{len(heard.file)} calls of no recording that is here"
-    expected, remedy = "the name of a recording, or a column Begin File", "name the table like its recording"
-    problems.add(Problem("unknown_recording", str(heard.table), found, expected, remedy))
+def _without_file(heard: Heard, notes: Problems) -> str:
+    """The recording that a table's own name means, although it is not here: what stands before the table's ending."""
+    name = ENDING.sub("", heard.table.name)
+    found, expected = "no recording of that name, or several", f"one recording '{name}' with its calls"
+    notes.add(Problem("unknown_recording", str(heard.table), found, expected, "add it, or rename the table", item=name))
+    return name
+
+
+def _note_two(table: Path, first: Path, name: str, notes: Problems) -> None:
+    found, expected = f"calls of {name}, as in {first}", "one table for each recording"
+    remedy = "nothing, if both belong to it: they are taken together"
+    notes.add(Problem("two_tables", str(table), found, expected, remedy, item=name))
 
 
 def _by_day(catalog: Catalog) -> Catalog:

@@ -6,6 +6,7 @@ Regions of a crowd (`iscrowd`) are not single objects: they are left out, and th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +38,7 @@ def read_coco_masks(listed: Folder, shape: tuple[int, int], problems: Problems) 
     """Pictures of one shape (height, width) with masks; None if there is no COCO file."""
 
     def mask(row: dict[str, Any], size: tuple[float, float]) -> Runs | None:
-        if np.isfinite(size).all() and size != shape[::-1]:
+        if not math.isnan(size[0]) and size != shape[::-1]:
             found, expected = f"a picture of {size[0]:g} x {size[1]:g}", f"pictures of {shape[1]} x {shape[0]}"
             raise Refused("wrong_size", found, expected, "read with shape=HEIGHTxWIDTH, or cut the pictures alike")
         runs = runs_of(row.get("segmentation"), shape)
@@ -208,7 +209,7 @@ def _box(row: dict[str, Any], size: tuple[float, float]) -> tuple[float, ...] | 
     """x, y, width, height in pixels."""
     stated = row.get("bbox")
     box = tuple(_number(value) for value in stated) if isinstance(stated, list) else ()
-    if len(box) != 4 or not np.isfinite(box).all():
+    if len(box) != 4 or not all(map(math.isfinite, box)):
         expected = "four finite numbers x, y, width, height"
         raise Refused("bad_box", f"bbox {clip(str(stated))}", expected, "mend or remove the annotation")
     if box[2] < 0 or box[3] < 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.geometry import Boxes, Masks
+from tallymark.data.items import Items
 from tallymark.formats.gathered import read_text
 from tallymark.formats.outlines import counts_of, encode_counts
 from tallymark.problems import Problem, Problems
@@ -141,11 +142,13 @@ def _write(truth: Annotations[Any], sizes: np.ndarray | None, path: str | Path) 
 
 
 def _known(catalog: Catalog) -> tuple[Annotations[Any], np.ndarray | None]:
-    """The truth of a catalog's labelled items, under the names of their files, and their sizes."""
+    """The truth of a catalog's labelled items, and their sizes. An id that is no file name becomes the file's path."""
     known = catalog.select(catalog.labelled)
     if known.truth is None:
         raise ValueError("the catalog has no truth to write")
-    return known.truth, known.size
+    pairs = zip(known.items.ids, known.files, strict=True)
+    names = [name if file is None or file.endswith(name) else file for name, file in pairs]
+    return replace(known.truth, items=Items.of(names)), known.size
 
 
 def _annotations(truth: Annotations[Any]) -> list[dict[str, Any]]:

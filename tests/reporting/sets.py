@@ -1,0 +1,91 @@
+"""Tiny data sets of every medium, written by the tests themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import polars as pl
+import soundfile
+
+from tallymark.data.annotations import Annotations
+from tallymark.data.audio import RECORDING
+from tallymark.data.catalog import Catalog
+from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks
+from tallymark.data.images import PICTURE
+from tallymark.data.items import Items
+from tallymark.data.media import Medium
+from tallymark.data.points import SWEEP
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def catalog_of(
+    root: Path, medium: Medium, files: list[str | None], shapes: Any, item: list[int], **more: Any
+) -> Catalog:
+    """Items named after the order of their files; all but the last are labelled."""
+    ids = [HOSTILE, *(f"item{at}" for at in range(1, len(files)))]
+    items = Items(pl.Series(ids), pl.Series(["sea" if at % 2 else "land & air" for at in range(len(files))]))
+    labelled = np.arange(len(files)) < len(files) - 1
+    return Catalog(
+        root=root,
+        medium=medium,
+        items=items,
+        files=pl.Series(files, dtype=pl.String),
+        part=pl.Series(["train" if known else "test" for known in labelled]),
+        labelled=labelled,
+        tables=pl.Series(["truth.csv"] * len(files)),
+        truth=Annotations.gather(items, np.array(item, int), shapes, **more),
+    )
+
+
+def pictures(root: Path, amount: int = 5) -> list[str | None]:
+    root.mkdir(parents=True, exist_ok=True)
+    for at in range(amount):
+        grey = np.full((60, 80, 3), 40 + 30 * at, np.uint8)
+        cv2.imwrite(str(root / f"{at}.png"), grey)
+    return [f"{at}.png" for at in range(amount)]
+
+
+def wheat(root: Path) -> Catalog:
+    """Five photographs with 2, 1, 1, 0 and an unknown number of boxes."""
+    boxes = Boxes.of(np.array([[5, 5, 20, 10], [40, 20, 10, 30], [0, 0, 80, 60], [70, 50, 2, 3]]))
+    return catalog_of(root, PICTURE, pictures(root), boxes, [0, 0, 1, 2])
+
+
+def ships(root: Path) -> Catalog:
+    drawn = np.zeros((60, 80), bool)
+    drawn[20:40, 30:50] = True
+    return catalog_of(root, PICTURE, pictures(root), Masks.of([drawn, drawn], (60, 80)), [0, 2])
+
+
+def food(root: Path) -> Catalog:
+    label = np.array([0, 1, 1, 2])
+    classes = ("soup", "<b>cake</b>", "crème")
+    return catalog_of(root, PICTURE, pictures(root), Labels(label), [0, 1, 2, 3], label=label, classes=classes)
+
+
+def upcalls(root: Path) -> Catalog:
+    root.mkdir(parents=True, exist_ok=True)
+    chance = np.random.default_rng(0)
+    for at in range(3):
+        sound = 0.1 * chance.standard_normal(60 * 2000)
+        soundfile.write(str(root / f"20090328_0{at}0000.wav"), sound, 2000)
+    calls = Instants(np.array([10.0, 12.0, 50.0, 30.0]), np.array([1.0, 2.0, 0.5, np.nan]))
+    return catalog_of(root, RECORDING, [f"20090328_0{at}0000.wav" for at in range(3)], calls, [0, 0, 0, 1])
+
+
+def lidar(root: Path) -> Catalog:
+    root.mkdir(parents=True, exist_ok=True)
+    chance = np.random.default_rng(0)
+    for at in range(3):
+        points = np.column_stack([chance.uniform(-40, 40, (500, 2)), chance.uniform(-2, 2, 500), np.full(500, 0.5)])
+        points.astype("<f4").tofile(root / f"{at}.bin")
+    volumes = Cuboids.of(np.array([[10, 5, 0, 2, 4, 1.5, 0.3], [-20, 0, 0, 0.6, 0.8, 1.7, 2]]))
+    label, classes = np.array([0, 1]), ("car", "pedestrian")
+    return catalog_of(root, SWEEP, [f"{at}.bin" for at in range(3)], volumes, [0, 1], label=label, classes=classes)
+
+
+MAKERS = {"wheat": wheat, "ships": ships, "food": food, "upcalls": upcalls, "lidar": lidar}
