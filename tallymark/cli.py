@@ -67,10 +67,10 @@ def root(version: Version = False) -> None:
 
 @app.command("list")
 def list_(
-    challenge: Annotated[str | None, typer.Argument(help="One challenge: the readings that can be chosen.")] = None,
+    challenge: Annotated[str | None, typer.Argument(help="One challenge: its options.")] = None,
     json_: Json = False,
 ) -> None:
-    """The challenges with their rules in a line; or of one of them, the readings that can be chosen."""
+    """The challenges with their rules in a line; or of one of them, what can be chosen in scoring and in synth."""
     with _problems_as_output(json_):
         from tallymark.reading import Option, options
         from tallymark.registry import challenge as find
@@ -88,6 +88,8 @@ def list_(
         show_table("", ("challenge", "file", "rule"), [(c.name, c.file, c.rule) for c in found], console())
         if challenge:
             show_table("readings", Option._fields, options(found[0].reading), console())
+            if found[0].has("synth"):
+                show_table("scenes of synth", Option._fields, options(found[0].module("synth").Scenes), console())
 
 
 @app.command()
@@ -281,7 +283,7 @@ def demo(
     challenges: Annotated[list[str] | None, typer.Argument(help="Which challenges; all by default.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the example files.")] = Path("demo"),
 ) -> None:
-    """Write small example files, check and score them, and name the next commands to type."""
+    """Make small data sets and submissions, check, explore and score them, and name the next commands to type."""
     with _problems_as_output(False):
         from tallymark.demo import run
         from tallymark.terminal import console

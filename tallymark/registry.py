@@ -7,6 +7,7 @@ A challenge is a folder below `tallymark/challenges/`, or a package that declare
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,15 +44,16 @@ class Challenge:
     sparse: bool = False
     package: str = ""
 
+    def has(self, name: str) -> bool:
+        """Whether the challenge has this part."""
+        return bool(self.package) and importlib.util.find_spec(f"{self.package}.{name}") is not None
+
     def module(self, name: str) -> Any:
         """A part of the challenge that is imported when it is used: `read`, `synth`."""
-        try:
-            return importlib.import_module(f"{self.package}.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"{self.package}.{name}":
-                raise
+        if not self.has(name):
             remedy = f"add {name}.py to {self.folder}"
-            raise BadInput(Problem("no_part", self.name, f"no {name}.py", "a challenge that has it", remedy)) from None
+            raise BadInput(Problem("no_part", self.name, f"no {name}.py", "a challenge that has it", remedy))
+        return importlib.import_module(f"{self.package}.{name}")
 
 
 @cache

@@ -15,12 +15,12 @@ from tallymark.problems import Problem, Problems
 
 
 def check_twins(catalog: Catalog, seen: Seen, problems: Problems) -> None:
-    """Of two alike, the later is reported; across parts it is a leak, and the one to train with is reported."""
-    reported: set[tuple[int, int]] = set()
+    """Of two alike, the later is reported; across parts it is a leak, and the one to train with is reported.
+
+    An item is reported once, however many it looks like.
+    """
+    reported: set[int] = set()
     for first, second, kind, how in _pairs(catalog, seen):
-        if (first, second) in reported:
-            continue
-        reported.add((first, second))
         expected, remedy = "each item once", "exclude it"
         if kind == "shared_scene":
             expected, remedy = "chips of different scenes", "keep both in one fold, as tallymark split does"
@@ -28,6 +28,9 @@ def check_twins(catalog: Catalog, seen: Seen, problems: Problems) -> None:
             kind, expected, remedy = "leak", "no item of one part in another", "exclude it from training"
             if catalog.part[second] == "test":
                 first, second = second, first
+        if second in reported:
+            continue
+        reported.add(second)
         item = catalog.items.ids[second]
         found = f"{how} {catalog.items.ids[first]} in {catalog.part[first]}" + _labels(catalog, first, second)
         problems.add(Problem(kind, str(catalog.path(second)), found, expected, remedy, item=item))
