@@ -109,6 +109,16 @@ class Problems:
         moved._counts = {(kind, file): count for kind, count in self.counts.items()}
         return moved
 
+    def without(self, forgiven: Callable[[Problem], bool]) -> Problems:
+        """These problems but for some of those that were kept in full."""
+        left = Problems(self._keep)
+        left._kept = [problem for problem in self._kept if not forgiven(problem)]
+        left._counts = dict(self._counts)
+        for problem in self._kept:
+            left._counts[problem.kind, problem.file] -= forgiven(problem)
+        left._counts = {place: count for place, count in left._counts.items() if count}
+        return left
+
     def raise_if_any(self) -> None:
         if self:
             raise BadInput(self)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
-from tallymark.data.audio import hours_of
 from tallymark.data.catalog import Catalog
 from tallymark.data.exclusions import read_exclusions
-from tallymark.data.folders import RECORDINGS, media_files
 from tallymark.data.items import Items
+from tallymark.pairing import Source, expected_items, fit, read_pairs, with_hours
 from tallymark.problems import EVERY, BadInput, Problem, Problems
 from tallymark.reading import parse_reading
 from tallymark.registry import Challenge, challenge
@@ -24,14 +20,9 @@ from tallymark.scoring.compare import RESAMPLES, Comparison, compare_scores
 from tallymark.scoring.score import Score
 from tallymark.submit.dialect import Change, write_submission
 from tallymark.submit.repair import repair_file
-from tallymark.submit.rows import align, report_unknown
 
 if TYPE_CHECKING:
     from tallymark.data.splits import Folds
-
-Source = str | Path
-TOGETHER = 1 << 26
-"""Bytes up to which files are read at the same time; larger ones one after the other, to save memory."""
 
 
 def score(
@@ -58,9 +49,9 @@ def score(
     """
     what, problems = challenge(name), Problems()
     reading: Any = parse_reading(what.reading, options)
-    expected, [pair] = _read(what, truth, [submission], images, reading, problems)
+    expected, [pair] = read_pairs(what, truth, [submission], images, reading, problems)
     if audio is not None:
-        reading = _with_hours(what, reading, audio, expected, problems)
+        reading = with_hours(what, reading, audio, expected, problems)
     return what.score(*problems.checked(pair), reading)
 
 
@@ -78,7 +69,7 @@ def compare(
     """Compare two submissions item by item; the interval comes from `resamples` draws of items."""
     what, problems = challenge(name), Problems()
     reading: Any = parse_reading(what.reading, options)
-    _, pairs = _read(what, truth, [a, b], images, reading, problems)
+    _, pairs = read_pairs(what, truth, [a, b], images, reading, problems)
     scores = (what.score(*problems.checked(pair), reading) for pair in pairs)
     return compare_scores(*scores, seed=seed, resamples=resamples)
 
@@ -123,12 +114,9 @@ def _check_folder(what: Challenge, folder: Path, reading: Any, exclude: Source |
     from tallymark.data.checks import check_catalog
 
     problems = Problems(EVERY)
-    exclusions = None if exclude is None else read_exclusions(exclude, problems)
-    catalog = what.module("read").read(folder, reading, problems)
+    catalog = _read_folder(what, folder, reading, exclude, problems)
     if catalog is None:
         return Checked(0, 0, problems)
-    if exclusions is not None:
-        catalog = exclusions.apply(catalog)
     check_catalog(catalog, problems)
     objects = 0 if catalog.truth is None else len(catalog.truth)
     return Checked(len(catalog), objects, problems)
@@ -140,9 +128,9 @@ def _check_submission(what: Challenge, submission: Source, reading: Any, against
     if predicted is None:
         return Checked(0, 0, problems)
     if against is not None:
-        expected = _expected_items(what, against, reading, predicted.items, problems)
+        expected = expected_items(what, against, reading, predicted.items, problems)
         if expected is not None:
-            _fit(what, predicted, expected, submission, reading, problems)
+            fit(what, predicted, expected, submission, reading, problems)
     return Checked(len(predicted.items), len(predicted), problems)
 
 
@@ -159,7 +147,7 @@ def repair(
     if against is not None:
         readable = what.dialect.read(submission, reading, Problems())
         like = Items.of([]) if readable is None else readable.items
-        expected = problems.checked(_expected_items(what, against, reading, like, problems)).ids.to_list()
+        expected = problems.checked(expected_items(what, against, reading, like, problems)).ids.to_list()
     changes = repair_file(what.dialect, submission, out, expected, reading)
     what.dialect.read(out, reading, problems)
     problems.raise_if_any()
@@ -185,9 +173,21 @@ def read(name: str, folder: Source, *, exclude: Source | None = None, **options:
     """
     what, problems = challenge(name), Problems()
     reading: Any = parse_reading(what.reading, options)
+    return problems.checked(_read_folder(what, Path(folder), reading, exclude, problems))
+
+
+def _read_folder(
+    what: Challenge, folder: Path, reading: Any, exclude: Source | None, problems: Problems
+) -> Catalog | None:
+    """The data set without what is excluded; problems of excluded items do not count."""
     exclusions = None if exclude is None else read_exclusions(exclude, problems)
-    catalog: Catalog = problems.checked(what.module("read").read(Path(folder), reading, problems))
-    return catalog if exclusions is None else exclusions.apply(catalog)
+    found = Problems(EVERY)
+    catalog: Catalog | None = what.module("read").read(folder, reading, found)
+    if exclusions is None:
+        problems.merge(found)
+        return catalog
+    problems.merge(found.without(exclusions.covers))
+    return None if catalog is None else exclusions.apply(catalog)
 
 
 def split(
@@ -239,126 +239,3 @@ def read_submission(name: str, path: Source, **options: object) -> Annotations[A
     """The predictions in a submission."""
     what, problems = challenge(name), Problems()
     return problems.checked(what.dialect.read(path, parse_reading(what.reading, options), problems))
-
-
-Pair = tuple[Annotations[Any], Annotations[Any]]
-"""Truth and predictions under the same items."""
-
-
-def _read(
-    what: Challenge,
-    truth: Source,
-    submissions: Sequence[Source],
-    images: Source | None,
-    reading: Any,
-    problems: Problems,
-) -> tuple[Annotations[Any] | None, list[Pair | None]]:
-    """The truth, and for each submission a pair; None for what cannot be used."""
-    own = [Problems() for _ in (truth, *submissions)]
-    large = sum(map(_size, (truth, *submissions))) > TOGETHER
-    with ThreadPoolExecutor(1 if large else len(own)) as pool:  # polars and NumPy work outside Python's lock
-        jobs = [pool.submit(what.dialect.read_truth, truth, reading, own[0])]
-        jobs += [
-            pool.submit(what.dialect.read, path, reading, mine) for path, mine in zip(submissions, own[1:], strict=True)
-        ]
-        found = [job.result() for job in jobs]
-    for mine in own:
-        problems.merge(mine)
-    expected = _listed(what, found[0], truth, images, reading, problems)
-    files = zip(submissions, found[1:], strict=True)
-    return expected, [_pair(what, expected, predicted, path, images, reading, problems) for path, predicted in files]
-
-
-def _size(path: Source) -> int:
-    return Path(path).stat().st_size if Path(path).is_file() else 0
-
-
-def _listed(
-    what: Challenge,
-    truth: Annotations[Any] | None,
-    path: Source,
-    images: Source | None,
-    reading: Any,
-    problems: Problems,
-) -> Annotations[Any] | None:
-    """The truth under the items that are to be scored."""
-    if truth is None or images is None:
-        return truth
-    items = _expected_items(what, images, reading, truth.items, problems)
-    if items is None:
-        return None
-    at = truth.items.find(items.ids)
-    if len(truth.items) and not (at >= 0).any():
-        found, expected = f"no id of {path}", "ids that the truth has too"
-        remedy = "give the list of the same set, with ids written alike"
-        problems.add(Problem("no_common_id", str(images), found, expected, remedy))
-    if truth.items.group is None:
-        return truth.onto(items)
-    group = pl.Series([truth.items.group[int(k)] if k >= 0 else "(none)" for k in at], dtype=pl.String)
-    return truth.onto(replace(items, group=group))
-
-
-def _pair(
-    what: Challenge,
-    truth: Annotations[Any] | None,
-    predicted: Annotations[Any] | None,
-    file: Source,
-    images: Source | None,
-    reading: Any,
-    problems: Problems,
-) -> Pair | None:
-    if truth is None or predicted is None:
-        return None
-    if what.sparse and images is None:  # whatever either of them names is part of the set
-        items = Items(pl.concat([truth.items.ids, predicted.items.ids]).unique(maintain_order=True))
-        return truth.onto(items), predicted.onto(items)
-    return truth, _fit(what, predicted, truth.items, file, reading, problems)
-
-
-def _fit(
-    what: Challenge, predicted: Annotations[Any], items: Items, file: Source, reading: Any, problems: Problems
-) -> Annotations[Any]:
-    """The predictions under the expected items, with unknown and missing ones as problems."""
-    if not what.sparse:
-        return align(predicted, items, reading, str(file), problems)
-    unknown = np.flatnonzero(items.find(predicted.items.ids) < 0)
-    report_unknown(unknown, predicted.items, str(file), problems, remedy="drop the row")
-    return predicted.onto(items)
-
-
-def _expected_items(what: Challenge, source: Source, reading: Any, like: Items, problems: Problems) -> Items | None:
-    """The ids that a sample submission or a data folder names; None if it cannot be used.
-
-    A folder's file names lose their suffix where the ids in `like` are written so.
-    """
-    path, before = Path(source), problems.total
-    samples = sorted(path.glob("sample_submission*.csv"))
-    if path.is_dir() and len(samples) != 1:
-        items = Items.of(what.dialect.folder_ids(path, problems))
-        if not (items.find(like.ids) >= 0).any():
-            stems = Items.of(list(dict.fromkeys(Path(name).stem for name in items.ids)))
-            items = stems if len(stems) == len(items) and (stems.find(like.ids) >= 0).any() else items
-    else:
-        sample = what.dialect.read(samples[0] if path.is_dir() else path, reading, problems)
-        items = Items.of([]) if sample is None else Items(sample.items.ids)
-    return items if problems.total == before else None
-
-
-def _with_hours(
-    what: Challenge, reading: Any, audio: Source, truth: Annotations[Any] | None, problems: Problems
-) -> Any:
-    """The reading with the hours of the recordings in a folder."""
-    if not hasattr(reading, "hours"):
-        raise BadInput(Problem("bad_option", "audio", what.name, "a challenge of recordings", "leave it out"))
-    recordings = media_files(Path(audio), RECORDINGS, problems)
-    hours = hours_of(recordings, problems)
-    names = {path.name for path in recordings}
-    absent = [] if truth is None else [name for name in truth.items.ids if Path(name).name not in names]
-    expected, remedy = "every recording that the truth names", "name the folder with all of them, or give --hours"
-    problems.add_each(
-        "missing_audio",
-        str(audio),
-        absent,
-        lambda name: Problem("missing_audio", str(audio), f"no {name}", expected, remedy, item=name),
-    )
-    return replace(reading, hours=hours) if hours > 0 else reading

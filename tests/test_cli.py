@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from tallymark.cli import app
 from tests.made import NAMES
+from tests.sets import SMALL, copy_of
 from tests.submit.test_mangled import GOOD
 
 GOLDEN = (0.5770114942528736, 0.21694036300777875, 0.31532663316582915)
@@ -35,7 +36,8 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path, Pa
 
 def test_help_names_every_verb() -> None:
     text = run("--help")
-    assert all(verb in text for verb in ("list", "check", "score", "compare", "repair", "demo"))
+    verbs = ("list", "check", "score", "compare", "repair", "explore", "split", "synth", "demo")
+    assert all(verb in text for verb in verbs)
 
 
 def test_list() -> None:
@@ -285,3 +287,41 @@ def test_no_score_is_said_and_gives_no_verdict(tmp_path: Path) -> None:
     words = ("lyft", truth, submission)
     assert "a sample has no truth" in run("score", *words, "-r", "metric=mlebench")
     assert "no verdict" in run("compare", *words, submission, "-r", "metric=mlebench", "--resamples", 50)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_data_from_synth_to_folds(name: str, sets: Path, tmp_path: Path) -> None:
+    listed = json.loads(run("check", name, sets / name, "--json", code=2 if name == "ships" else 0))
+    assert listed["items"] == SMALL[name]["items"]
+    assert set(listed["counts"]) <= {"shared_scene"}
+    assert "written to" in run("split", name, sets / name, "--folds", 2, "--out", tmp_path / "folds.csv")
+    assert pl.read_csv(tmp_path / "folds.csv")["fold"].n_unique() == 2
+    assert "look at" in run("explore", name, sets / name, "--out", tmp_path / "page.html")
+    assert "<html" in (tmp_path / "page.html").read_text()[:500]
+
+
+def test_split_as_json(sets: Path, tmp_path: Path) -> None:
+    made = json.loads(run("split", "food", sets / "food", "--folds", 4, "--out", tmp_path / "f.csv", "--json"))
+    assert [row["fold"] for row in made["folds"]] == [0, 1, 2, 3]
+    assert "too_few_groups" in run("split", "lyft", sets / "lyft", "--folds", 50, "--out", tmp_path / "f.csv", code=2)
+
+
+def test_check_writes_a_fix_list(sets: Path, tmp_path: Path) -> None:
+    folder = copy_of(sets, "wheat", tmp_path)
+    victim = sorted((folder / "train").iterdir())[0]
+    victim.write_bytes(victim.read_bytes()[:1000])
+    report = run("check", "wheat", folder, "--out", tmp_path / "problems.csv", code=2)
+    assert "truncated_media" in report
+    assert victim.name in report
+    assert pl.read_csv(tmp_path / "problems.csv")["item"].to_list() == [victim.stem]
+    assert "valid" in run("check", "wheat", folder, "--exclude", tmp_path / "problems.csv")
+    assert "bad_header" in run("check", "wheat", folder, "--exclude", folder / "train.csv", code=2)
+
+
+def test_synth(tmp_path: Path) -> None:
+    text = run("synth", "food", tmp_path / "set", "--items", 6, "--seed", 4, "size=32", "classes=2")
+    assert "tallymark check food" in text
+    assert len(list((tmp_path / "set").rglob("*.jpg"))) == 6
+    assert "did you mean 'size'?" in run("synth", "food", tmp_path / "other", "sise=32", code=2)
+    assert "a whole number above 0" in run("synth", "food", tmp_path / "other", "size=0", code=2)
+    assert not (tmp_path / "other").exists()

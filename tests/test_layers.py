@@ -15,6 +15,7 @@ LAYERS = [
     ["submit", "scoring", "scenes", "formats"],
     ["reporting"],
     ["registry"],
+    ["pairing"],
     ["verbs"],
     ["demo"],
     ["cli"],

@@ -19,7 +19,8 @@ class Annotations(Generic[G]):
     """Columns of one geometry, with optional class and confidence, ordered by item.
 
     The objects of item i are the rows `offsets[i]:offsets[i + 1]`; within an item they keep the order of the file.
-    `label` numbers `classes`; `score` is the confidence, higher is surer; `line` is where a file states the object.
+    `label` numbers `classes`; `score` is the confidence, higher is surer; `line` is where a file states the object;
+    `number` is which of its item's objects it was, from 1 on, before some were left out.
     """
 
     items: Items
@@ -29,9 +30,11 @@ class Annotations(Generic[G]):
     score: np.ndarray | None = None
     classes: tuple[str, ...] = ()
     line: np.ndarray | None = None
+    number: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        lengths = {len(column) for column in (self.shapes, self.label, self.score, self.line) if column is not None}
+        columns = (self.shapes, self.label, self.score, self.line, self.number)
+        lengths = {len(column) for column in columns if column is not None}
         if len(self.offsets) != len(self.items) + 1 or lengths != {int(self.offsets[-1])}:
             raise ValueError(f"{len(self.items)} items, {len(self.offsets)} offsets, columns of {lengths} rows")
 
@@ -46,14 +49,15 @@ class Annotations(Generic[G]):
         score: np.ndarray | None = None,
         classes: tuple[str, ...] = (),
         line: np.ndarray | None = None,
+        number: np.ndarray | None = None,
     ) -> Annotations[G]:
         """From rows in any order: `item[r]` is the position of row r's item in `items`."""
         if (np.diff(item) < 0).any():
             order = np.argsort(item, kind="stable")
             shapes = shapes.take(order)
-            label, score, line = _at(label, order), _at(score, order), _at(line, order)
+            label, score, line, number = (_at(column, order) for column in (label, score, line, number))
         offsets = np.concatenate([[0], np.cumsum(np.bincount(item, minlength=len(items)))])
-        return cls(items, offsets, shapes, label, score, classes, line)
+        return cls(items, offsets, shapes, label, score, classes, line, number)
 
     @classmethod
     def none(cls, items: Items, shapes: G, classes: tuple[str, ...] = ()) -> Annotations[G]:
@@ -77,6 +81,11 @@ class Annotations(Generic[G]):
     def confidence(self) -> np.ndarray:
         """The score of each object; all alike where there is none."""
         return np.ones(len(self)) if self.score is None else self.score
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Which of its item's objects each is, from 1 on."""
+        return np.arange(len(self)) - self.offsets[self.item] + 1 if self.number is None else self.number
 
     @property
     def kind(self) -> np.ndarray:
@@ -104,6 +113,7 @@ class Annotations(Generic[G]):
             score=_at(self.score, kept),
             classes=self.classes,
             line=_at(self.line, kept),
+            number=_at(self.number, kept),
         )
 
 

@@ -7,6 +7,7 @@ goes. The list of problems that a check writes has this form: delete the rows of
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -24,16 +25,26 @@ class Exclusions:
     items: pl.Series
     objects: pl.DataFrame
 
+    def covers(self, problem: Problem) -> bool:
+        """Whether a problem is about something that is left out."""
+        return problem.item in self._items or (problem.item, problem.number) in self._objects
+
+    @cached_property
+    def _items(self) -> set[str]:
+        return set(self.items)
+
+    @cached_property
+    def _objects(self) -> set[tuple[str, int]]:
+        return set(self.objects.rows())
+
     def apply(self, catalog: Catalog) -> Catalog:
-        """The catalog without them."""
+        """The catalog without them, and without the notes about them."""
+        catalog = replace(catalog, notes=catalog.notes.without(self.covers))
         truth = catalog.truth
         if truth is not None and self.objects.height:
-            rows = pl.DataFrame({
-                "item": truth.items.ids[truth.item],
-                "number": np.arange(len(truth)) - truth.offsets[truth.item] + 1,
-            })  # fmt: skip
+            rows = pl.DataFrame({"item": truth.items.ids[truth.item], "number": truth.numbers})
             listed = rows.join(self.objects.with_columns(bad=True), ["item", "number"], "left", maintain_order="left")
-            truth = truth.keep(listed["bad"].is_null().to_numpy())
+            truth = replace(truth, number=truth.numbers).keep(listed["bad"].is_null().to_numpy())
         kept = ~catalog.items.ids.is_in(self.items.implode()).to_numpy()
         return replace(catalog, truth=truth).select(kept)
 

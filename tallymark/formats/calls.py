@@ -18,8 +18,8 @@ from tallymark.data.folders import Folder, part_of
 from tallymark.data.geometry import Instants
 from tallymark.data.items import Items
 from tallymark.data.recorded import day_of
-from tallymark.formats.gathered import Entry, Finder, bare_name, catalog_of, distinct_names, every_note, items_of
-from tallymark.problems import Problem, Problems
+from tallymark.formats.gathered import Entry, Finder, bare_name, catalog_of, distinct_names, items_of
+from tallymark.problems import EVERY, Problem, Problems
 
 ENDING = re.compile(r"(\.Table\.\d+)?([._-]selections?|[._-]labels?)?\.(txt|tsv)$", re.IGNORECASE)
 """What a table's name has behind that of its recording."""
@@ -50,7 +50,7 @@ def catalog_of_calls(listed: Folder, tables: Sequence[Heard]) -> Catalog:
     """
     recordings = listed.ending(RECORDING.suffixes)
     names = distinct_names(recordings, listed.root, lambda path: path.name)
-    notes, finder, stems = every_note(), Finder(recordings, listed.root), by_stem(recordings)
+    notes, finder, stems = Problems(EVERY), Finder(recordings, listed.root), by_stem(recordings)
     about: dict[Path | str, Path] = {}
     meant: list[Path | str] = []
     for heard in tables:

@@ -21,9 +21,9 @@ from tallymark.data.geometry import Boxes, Geometry
 from tallymark.data.images import PICTURE
 from tallymark.formats.coco_file import Rows, may_be_coco, read_lists
 from tallymark.formats.coco_pictures import File, join_pictures
-from tallymark.formats.gathered import Refused, catalog_of, every_note, items_of, part_by_name
+from tallymark.formats.gathered import Refused, catalog_of, items_of, part_by_name
 from tallymark.formats.outlines import Runs, masks_of, runs_of
-from tallymark.problems import Problem, Problems, clip
+from tallymark.problems import EVERY, Problem, Problems, clip
 
 ShapeOf = Callable[[dict[str, Any], tuple[float, float]], Any]
 """From an annotation, and the stated size of its picture, to its shape; None if it has no extent."""
@@ -50,7 +50,7 @@ def read_coco_masks(listed: Folder, shape: tuple[int, int], problems: Problems) 
 def _read(
     listed: Folder, shape_of: ShapeOf, join: Callable[[list[Any]], Geometry], problems: Problems
 ) -> Catalog | None:
-    notes = every_note()
+    notes = Problems(EVERY)
     files = []
     for path in _tables(listed, notes):
         file = File(path, part_by_name(path, listed.root))
@@ -116,7 +116,7 @@ def _fill(file: File, shape_of: ShapeOf, notes: Problems, problems: Problems) ->
             if shape is None:
                 raise _Aside("empty_object", "an object without extent", "some pixels", "nothing: it is left out")
         except _Aside as odd:
-            notes.add(odd.at(file.path, line, item))
+            notes.add(odd.at(file.path, line))  # not the item: nothing is wrong with it
         except Refused as bad:
             problems.add(bad.at(file.path, line, item))
         else:

@@ -63,11 +63,6 @@ def catalog_of(
     )
 
 
-def every_note() -> Problems:
-    """An empty collection that keeps all that is put into it."""
-    return Problems(keep=1 << 60)
-
-
 def distinct_names(paths: Sequence[Path], root: Path, name: Callable[[Path], str]) -> dict[Path, str]:
     """An id for each file: `name(path)`, with its folders below the root in front where several files share it."""
     short = {path: name(path) for path in paths}

@@ -25,11 +25,10 @@ from tallymark.formats.gathered import (
     as_number,
     catalog_of,
     distinct_names,
-    every_note,
     items_of,
     read_lines,
 )
-from tallymark.problems import Problem, Problems, clip, nearest
+from tallymark.problems import EVERY, Problem, Problems, clip, nearest
 
 COLUMNS = 4
 KITTI_SWEEP = Medium("sweep", SWEEP.suffixes, partial(look_at_sweep, columns=COLUMNS))
@@ -67,7 +66,7 @@ class Frame:
 
 def read_kitti(listed: Folder, classes: tuple[str, ...], problems: Problems) -> Catalog | None:
     """Sweeps with volumes of these classes; None if there are neither labels nor sweeps where KITTI has them."""
-    notes = every_note()
+    notes = Problems(EVERY)
     sweeps, labels = _sweeps(listed, problems=notes), _labels(listed)
     frames = sorted({*sweeps, *labels})
     if not frames:
@@ -184,7 +183,7 @@ def _kinds(
             kinds[at] = classes.index(name)
         elif name in ASIDE:
             expected, remedy = "a class of the challenge", "nothing: it is left out"
-            notes.add(Problem("left_out", str(label), word, expected, remedy, line=line, item=item))
+            notes.add(Problem("left_out", str(label), word, expected, remedy, line=line))
         else:
             remedy = nearest(name, (*classes, *SAME))
             problems.add(

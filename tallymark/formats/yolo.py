@@ -24,13 +24,12 @@ from tallymark.formats.gathered import (
     as_number,
     catalog_of,
     distinct_names,
-    every_note,
     first_line,
     items_of,
     read_lines,
 )
 from tallymark.formats.names import read_names
-from tallymark.problems import Problem, Problems, clip
+from tallymark.problems import EVERY, Problem, Problems, clip
 
 SLACK = 1e-3
 """How far beyond the picture a share may lie: labels are rounded, and drawn over the edge."""
@@ -77,7 +76,7 @@ def read_yolo(listed: Folder, problems: Problems) -> Catalog | None:
         classes=names if len(names) > 1 else (),
         line=np.array(found.line, np.int64),
     )
-    return catalog_of(listed.root, PICTURE, entries, truth, every_note())
+    return catalog_of(listed.root, PICTURE, entries, truth, Problems(EVERY))
 
 
 def _label_file(picture: Path, texts: set[Path]) -> Path | None:

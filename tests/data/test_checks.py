@@ -318,3 +318,25 @@ def test_a_bad_fix_list(sets: Path, tmp_path: Path) -> None:
     path.write_text("item,number\nx,zero\n")
     with pytest.raises(tallymark.BadInput, match="bad_number"):
         tallymark.read("wheat", sets / "wheat", exclude=path)
+
+
+def test_numbers_stay_after_an_exclusion(sets: Path, tmp_path: Path) -> None:
+    """A second list of problems names the same objects as the first would have done."""
+    folder = copy_of(sets, "wheat", tmp_path)
+    for text in ("[5.0, 5.0, 150.0, 160.0]", "[6.0, 6.0, 149.0, 161.0]"):
+        box(text)(folder)
+    checked = tallymark.check("wheat", folder).table.filter(kind="giant_box")
+    first, second = checked["number"].to_list()
+    checked.head(1).write_csv(tmp_path / "list.csv")
+    [left] = found("wheat", folder, exclude=tmp_path / "list.csv")
+    assert (left.kind, left.number) == ("giant_box", second)
+    assert second == first + 1
+
+
+def test_an_excluded_item_may_be_unreadable(sets: Path, tmp_path: Path) -> None:
+    folder = copy_of(sets, "wheat", tmp_path)
+    _, item = box("[1, 2, 3]")(folder)
+    with pytest.raises(tallymark.BadInput, match="bad_bbox"):
+        tallymark.read("wheat", folder)
+    (tmp_path / "list.csv").write_text(f"item\n{item}\n")
+    assert item not in tallymark.read("wheat", folder, exclude=tmp_path / "list.csv").items.ids

@@ -42,6 +42,7 @@ class Judge:
     ) -> None:
         """One problem for each object where `bad` is true (or whose number it holds)."""
         truth, ids, tables = self.truth, self.catalog.items.ids, self.catalog.tables
+        numbers = truth.numbers
         for at in (np.flatnonzero(bad) if bad.dtype == bool else bad).tolist():
             item = int(truth.item[at])
             self.problems.add(
@@ -53,7 +54,7 @@ class Judge:
                     remedy,
                     line=self._line(item) if truth.line is None else int(truth.line[at]),
                     item=ids[item],
-                    number=at - int(truth.offsets[item]) + 1,
+                    number=int(numbers[at]),
                 )
             )
 
@@ -65,10 +66,11 @@ class Judge:
         iou = pairs.intersection[later] / pairs.union[later]
         second, at = np.unique(second, return_index=True)
         partner, overlap = dict(zip(second, first[at], strict=True)), dict(zip(second, iou[at], strict=True))
+        numbers = self.truth.numbers
         same = np.array([overlap[k] > 1 - 1e-9 for k in second], bool)
 
         def found(at: int) -> str:
-            return f"overlap {overlap[at]:.2f} with #{partner[at] - self.truth.offsets[self.truth.item[at]] + 1}"
+            return f"overlap {overlap[at]:.2f} with #{numbers[partner[at]]}"
 
         self.report(f"duplicate_{kind}", second[same], found, "each object once", "drop one of the two")
         self.report(f"twin_{kind}", second[~same], found, expected, "keep the better one")
