@@ -1,4 +1,4 @@
-"""Reading data sets and decoding media: ours beside bare libraries, each in a process of its own.
+"""Reading data sets, decoding media and making synthetic ones: ours beside bare libraries, each in its own process.
 
     python -m benchmarks.data [WHAT ...] [--repeat N] [--out FOLDER]
 
@@ -25,14 +25,14 @@ Call = Callable[[Path], Any]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", default=[*READING, *DECODING], metavar="WHAT")
+    parser.add_argument("what", nargs="*", default=list(CONTENDERS), metavar="WHAT")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "out" / "data")
     parser.add_argument("--one", nargs=2, metavar=("WHAT", "CONTENDER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         what, contender = arguments.one
-        call = (READING | DECODING)[what][contender]
+        call = CONTENDERS[what][contender]
         print(json.dumps(time_calls(lambda: call(folder_of(what, arguments.out)), arguments.repeat)))
         return
     print("| what | contender | seconds | a second | of the bare library | peak MB |")
@@ -46,13 +46,14 @@ def folder_of(what: str, out: Path) -> Path:
     folder = out / what
     if not folder.exists():
         folder.mkdir(parents=True)
-        MAKERS[what](folder)
+        if what in MAKERS:
+            MAKERS[what](folder)
     return folder
 
 
 def compare(what: str, out: Path, repeat: int) -> None:
     folder_of(what, out)
-    contenders = list((READING | DECODING)[what])
+    contenders = list(CONTENDERS[what])
 
     def run(contender: str) -> dict[str, Any]:
         return run_apart("benchmarks.data", "--repeat", str(repeat), "--out", str(out), "--one", what, contender)
@@ -195,6 +196,18 @@ def headers_bare_below(folder: Path) -> float:
     return round(sum(soundfile.info(str(path)).duration for path in folder.rglob("*.wav")) / 3600, 6)
 
 
+def making(name: str, **options: Any) -> dict[str, Call]:
+    """Write a synthetic set, and count its items; for recordings, the seconds in them."""
+
+    def call(folder: Path) -> float:
+        import tallymark
+
+        tallymark.synth(name, folder, **options)
+        return options["items"] * options.get("seconds", 1)
+
+    return {"tallymark": call}
+
+
 def made(name: str, **options: Any) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
         import tallymark
@@ -217,6 +230,15 @@ DECODING: dict[str, dict[str, Call]] = {
     "sweeps": {"NumPy alone": sweeps_bare, "tallymark": sweeps_ours},
     "audio": {"soundfile alone": audio_bare, "tallymark": audio_ours},
 }
+MAKING: dict[str, dict[str, Call]] = {
+    "making photographs": making("wheat", items=60),
+    "making chips": making("ships", items=60),
+    "making dishes": making("food", items=150),
+    "making sweeps and pictures": making("lyft", items=40),
+    "making sound at 2 kHz": making("upcalls", items=8, seconds=900, test_rate=2000),
+    "making sound at 32 kHz": making("upcalls", items=4, seconds=300, rate=32000),
+}
+CONTENDERS = READING | DECODING | MAKING
 MAKERS: dict[str, Callable[[Path], None]] = {
     "wheat truth": sets.wheat,
     "ships truth": sets.ships,
@@ -238,6 +260,12 @@ UNITS = {
     "chips": "chips of 768 px",
     "sweeps": "sweeps",
     "audio": "hours",
+    "making photographs": "photographs of 512 px",
+    "making chips": "chips of 768 px",
+    "making dishes": "photographs of 256 px",
+    "making sweeps and pictures": "samples, with 3 pictures each",
+    "making sound at 2 kHz": "seconds",
+    "making sound at 32 kHz": "seconds",
 }
 
 if __name__ == "__main__":

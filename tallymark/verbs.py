@@ -212,11 +212,18 @@ def split(
 def explore(
     name: str, folder: Source, out: Source, *, exclude: Source | None = None, seed: int = 0, **options: object
 ) -> None:
-    """Write one page that shows what is in a data folder: counts, sizes, groups, typical and odd items."""
+    """Write one page that shows what is in a data folder: counts, sizes, groups, typical and odd items.
+
+    What cannot be read is listed on the page; only if nothing can be read is that a `BadInput`.
+    """
     from tallymark.reporting.explore import write_page
 
-    catalog = read(name, folder, exclude=exclude, **options)
-    write_page(catalog, f"{challenge(name).title}: {folder}", Path(out), seed=seed)
+    what, problems = challenge(name), Problems(EVERY)
+    catalog = _read_folder(what, Path(folder), parse_reading(what.reading, options), exclude, problems)
+    if catalog is None:
+        raise BadInput(problems)
+    problems.merge(catalog.notes)
+    write_page(catalog, f"{what.title}: {folder}", Path(out), problems=problems, seed=seed)
 
 
 def synth(name: str, folder: Source, *, items: int = 50, seed: int = 0, **options: object) -> None:

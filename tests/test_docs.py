@@ -11,11 +11,14 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from tallymark.cli import app
@@ -57,11 +60,23 @@ def matches(shown: list[str], printed: list[str]) -> bool:
     return re.fullmatch(pattern, "\n".join(printed) + "\n") is not None
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `make demo` makes, once for all pages."""
+    folder = tmp_path_factory.mktemp("made") / "demo"
+    run(f"tallymark demo --out {shlex.quote(str(folder))}")
+    return folder
+
+
 @pytest.fixture
-def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state that `make demo` leaves."""
+def demo(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state that `make demo` leaves; large files are linked, since no page changes them."""
     monkeypatch.chdir(tmp_path)
-    run("tallymark demo")
+    shutil.copytree(made, "demo", copy_function=copy_or_link)
+
+
+def copy_or_link(old: str, new: str) -> None:
+    (os.link if "/data/" in old else shutil.copy)(old, new)
 
 
 @pytest.mark.usefixtures("demo")
@@ -107,9 +122,30 @@ def test_the_sixth_challenge_of_the_guide_works(tmp_path: Path) -> None:
     assert "valid" in tallymark("check", "bees", files[1])
     assert "valid" in tallymark("repair", "bees", files[1], "--out", "mended.csv")
 
+    for seed, name in enumerate(("train/a.png", "train/b.png", "test/c.png")):
+        (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        write_picture(tmp_path / "data" / name, seed)
+    (tmp_path / "data" / "train.csv").write_text("frame,bees\na.png,5 5 10 10\nb.png,\n")
+    assert "valid: 3 items, 1 object" in tallymark("check", "bees", "data")
+    assert "written" in tallymark("split", "bees", "data", "--folds", "2")
+    assert "look at" in tallymark("explore", "bees", "data")
+
+
+def write_picture(path: Path, seed: int) -> None:
+    pixels = np.random.default_rng(seed).integers(0, 256, (64, 64, 3), np.uint8)
+    Image.fromarray(pixels).save(path)
+
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+    for target, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", page.read_text()):
         if "://" not in target:
-            assert (page.parent / target).exists(), target
+            other = page.parent / target if target else page
+            assert other.exists(), target
+            assert not anchor or anchor in anchors(other), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The names by which the headings of a page are linked."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

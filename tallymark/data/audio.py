@@ -126,8 +126,8 @@ def _bands(samples: np.ndarray) -> np.ndarray:
     if len(samples) < 4 * THUMBNAIL:
         return np.zeros(THUMBNAIL)
     step = 2 * THUMBNAIL
-    frames = samples[: len(samples) // step * step].reshape(-1, step)
-    return (np.abs(np.fft.rfft(np.nan_to_num(frames), axis=1)[:, 1:]) ** 2).mean(axis=0)
+    frames = samples[: len(samples) // step * step].reshape(-1, step).astype(float)  # squares of floats may overflow
+    return (np.abs(np.fft.rfft(np.nan_to_num(frames, posinf=0, neginf=0), axis=1)[:, 1:]) ** 2).mean(axis=0)
 
 
 def _thumbnail(bands: list[np.ndarray]) -> np.ndarray:

@@ -104,7 +104,7 @@ class Part:
 
 def join_parts(root: Path, medium: Medium, parts: Sequence[Part], problems: Problems) -> Catalog:
     """One catalog of several parts: the items of each part's truth in their order, then the files without a row."""
-    rows = pl.concat([_rows(root, part) for part in parts])
+    rows = pl.concat([_rows(root, part).with_columns(number=at) for at, part in enumerate(parts)])
     again = rows["id"].is_first_distinct().not_()
     expected, remedy = "every id in one part only", "rename or remove one of the two"
     for name, file, table in rows.filter(again).select("id", "file", "table").iter_rows():
@@ -113,8 +113,12 @@ def join_parts(root: Path, medium: Medium, parts: Sequence[Part], problems: Prob
     rows = rows.filter(~again)
     group = rows["group"].fill_null(NO_GROUP) if rows["group"].is_not_null().any() else None
     items = Items(rows["id"], group, rows["line"].to_numpy())
-    truths = [part.truth.onto(items) for part in parts if part.truth is not None]
-    return Catalog(
+    truths = [
+        part.truth.onto(Items(rows.filter(number=at)["id"])).onto(items)  # of an id in two parts the first one's
+        for at, part in enumerate(parts)
+        if part.truth is not None
+    ]
+    catalog = Catalog(
         root=root,
         medium=medium,
         items=items,
@@ -124,6 +128,11 @@ def join_parts(root: Path, medium: Medium, parts: Sequence[Part], problems: Prob
         tables=rows["table"],
         truth=merge(truths) if truths else None,
     )
+    for part in parts:
+        if part.files and part.unnamed_are_empty and part.truth is not None and not len(part.truth.items):
+            expected, remedy = "rows: without one, every file counts as empty", "check that it was written to its end"
+            catalog.notes.add(Problem("empty_table", str(part.table), "no row", expected, remedy))
+    return catalog
 
 
 def _rows(root: Path, part: Part) -> pl.DataFrame:
@@ -167,11 +176,20 @@ def merge(truths: Sequence[Annotations[Any]]) -> Annotations[Any]:
     return merged
 
 
-def file_ids(paths: Sequence[Path], name: Callable[[Path], str], notes: Problems) -> dict[str, Path]:
-    """Files by the id that `name(path)` gives them; of two with the same id the first is used, and that is noted."""
+def file_ids(
+    paths: Sequence[Path], name: Callable[[Path], str], notes: Problems, known: Sequence[str] = ()
+) -> dict[str, Path]:
+    """Files by the id that `name(path)` gives them; of two with the same id the first is used, and that is noted.
+
+    A file whose id is a known one but for its case, as a.JPG for a.jpg, belongs to that, if no other file does.
+    """
     found: dict[str, Path] = {}
-    for path in paths:
-        key = name(path)
+    keys = [name(path) for path in paths]
+    exact = set(keys)
+    spelled = {word.casefold(): word for word in known if word not in exact}
+    taken = exact.intersection(known)
+    for path, own in zip(paths, keys, strict=True):
+        key = own if own in taken else spelled.get(own.casefold(), own)
         if key in found:
             expected, remedy = f"one file for {key}", f"remove it or {found[key]}"
             notes.add(Problem("ambiguous_file", str(path), "a second file of that name", expected, remedy, item=key))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.frames import Poses, move_cuboids, yaw_of
 from tallymark.data.geometry import Cuboids
 from tallymark.data.items import Items
+from tallymark.data.media import BadMedia
 from tallymark.data.points import read_sweep
 from tallymark.data.relations import Tables
 
@@ -24,10 +25,12 @@ TOP = "LIDAR_TOP"
 class Drive:
     """The frames of all sensors, a row each, ordered by scene, channel and time.
 
-    shots: columns scene, channel, modality, timestamp (microseconds), file (path or null) and sample_token.
+    shots: columns scene, channel, modality, timestamp (microseconds), file (path or null), sample_token, and key:
+    whether it was taken at the moment of the sample, not on the way to the next.
     sensor, vehicle: the pose of each shot's sensor on the vehicle, and of the vehicle in the world.
     samples: for each item of the catalog its row in `shots` that was taken by the main lidar, or -1.
     intrinsic: the camera matrix of each shot, zero for a lidar.
+    maps: the picture of the map of each scene, by its token, where it is there.
     """
 
     shots: pl.DataFrame
@@ -36,6 +39,7 @@ class Drive:
     intrinsic: np.ndarray
     samples: np.ndarray
     tokens: pl.Series
+    maps: dict[str, Path] = field(default_factory=dict)
     columns: int = 5
 
     def select(self, items: np.ndarray) -> Drive:
@@ -43,7 +47,7 @@ class Drive:
 
     def pose(self, item: int, frame: Frame = "world") -> Poses:
         """From the frame of an item's lidar to the vehicle or the world."""
-        row = self.samples[item : item + 1]
+        row = np.array([self._row(item)])
         own = self.sensor.take(row)
         return own if frame == "ego" else own.then(self.vehicle.take(row))
 
@@ -53,7 +57,9 @@ class Drive:
         Earlier sweeps of the same scene and lidar are carried through the world into the frame of the sample.
         Points that are not finite are left out.
         """
-        row = int(self.samples[item])
+        row = self._row(item)
+        if self.shots["file"][row] is None:
+            raise BadMedia("missing_media", f"no file {self.shots['filename'][row]}")
         stacked = []
         for at in self._earlier(row, sweeps):
             points = read_sweep(Path(self.shots["file"][at]), self.columns)
@@ -67,16 +73,28 @@ class Drive:
         """Volumes in the world, as truth has them, seen from the frame of an item's lidar."""
         if frame == "world":
             return cuboids
-        row = self.samples[item : item + 1]
+        row = np.array([self._row(item)])
         to_ego = self.vehicle.take(row).inverse()
         back = to_ego if frame == "ego" else to_ego.then(self.sensor.take(row).inverse())
         return move_cuboids(cuboids, back)
 
     def cameras(self, item: int) -> np.ndarray:
-        """The rows of the pictures that were taken with a sample."""
-        return np.flatnonzero(
-            ((self.shots["sample_token"] == self.tokens[item]) & (self.shots["modality"] == "camera")).to_numpy()
-        )
+        """The rows of the pictures that were taken with a sample, not between two."""
+        shots = self.shots
+        own = (shots["sample_token"] == self.tokens[item]) & (shots["modality"] == "camera") & shots["key"]
+        return np.flatnonzero(own.to_numpy())
+
+    def map_of(self, item: int) -> Path | None:
+        """The map of the area that an item was taken in."""
+        row = int(self.samples[item])
+        return None if row < 0 else self.maps.get(self.shots["scene"][row])
+
+    def _row(self, item: int) -> int:
+        """The shot of an item's main lidar."""
+        row = int(self.samples[item])
+        if row < 0:
+            raise BadMedia("missing_media", f"no shot of a lidar for sample {self.tokens[item]}")
+        return row
 
     def _earlier(self, row: int, sweeps: int) -> list[int]:
         """The row and up to sweeps - 1 before it of the same scene and channel whose files are there."""
@@ -121,7 +139,10 @@ def join_drive(tables: Tables, files: dict[str, Path]) -> tuple[Drive, Items]:
     )  # fmt: skip
     bare = shots["filename"].str.split("/").list.last()
     paths = pl.Series([str(files[name]) if name in files else None for name in bare], dtype=pl.String)
-    table = shots.select("sample_token", "channel", "modality", "timestamp", "filename", scene="scene_token")
+    table = shots.select(
+        "sample_token", "channel", "modality", "timestamp", "filename",
+        scene="scene_token", key=pl.col("is_key_frame").fill_null(True),
+    )  # fmt: skip
     drive = Drive(
         shots=table.with_columns(file=paths),
         sensor=Poses.of(_array(shots["sensor_turn"], 4), _array(shots["sensor_shift"], 3)),
@@ -129,6 +150,7 @@ def join_drive(tables: Tables, files: dict[str, Path]) -> tuple[Drive, Items]:
         intrinsic=_intrinsics(shots["camera_intrinsic"]),
         samples=_main_lidar(table, samples["token"]),
         tokens=samples["token"],
+        maps=_maps(tables, files),
     )
     logs = samples.select(
         pl.when(pl.col("logfile").fill_null("") != "")
@@ -145,20 +167,36 @@ def annotations_of(tables: Tables, items: Items, classes: tuple[str, ...]) -> An
     rows = tables["sample_annotation"].join(
         kinds.select("token", "name"), left_on="instance_token", right_on="token", maintain_order="left"
     )
-    rows = rows.filter(pl.col("sample_token").is_in(items.ids.implode()) & pl.col("name").is_in(classes))
+    label = rows["name"].cast(pl.Enum(classes), strict=False).to_physical()
+    item = items.find(rows["sample_token"])
+    known = pl.Series(item >= 0) & label.is_not_null()
+    rows, label, item = rows.filter(known), label.filter(known), item[known.to_numpy()]
     place = _array(rows["translation"], 3)
     values = np.column_stack([place, _array(rows["size"], 3), yaw_of(_array(rows["rotation"], 4))])
-    label = rows["name"].cast(pl.Enum(classes)).to_physical().to_numpy().astype(np.int64)
-    item = items.find(rows["sample_token"])
-    return Annotations.gather(items, item, Cuboids.of(values), label=label, classes=classes)
+    return Annotations.gather(items, item, Cuboids.of(values), label=label.to_numpy().astype(np.int64), classes=classes)
+
+
+def strange_classes(tables: Tables, classes: tuple[str, ...]) -> list[str]:
+    """Categories that instances have but the challenge does not know; `annotations_of` leaves them out."""
+    used = tables["category"].join(tables["instance"], left_on="token", right_on="category_token", how="semi")
+    return sorted(set(used["name"]) - set(classes))
 
 
 def _main_lidar(shots: pl.DataFrame, tokens: pl.Series) -> np.ndarray:
     """For each sample its shot by the lidar on the roof, or by whichever lidar there is; -1 without one."""
     lidar = shots.with_row_index("row").filter(pl.col("modality") == "lidar")
-    first = lidar.sort(pl.col("channel") != TOP, maintain_order=True).unique("sample_token", keep="first")
+    ranked = lidar.sort(~pl.col("key"), pl.col("channel") != TOP, maintain_order=True)
+    first = ranked.unique("sample_token", keep="first", maintain_order=True)
     found = tokens.to_frame("sample_token").join(first, "sample_token", "left", maintain_order="left")
     return found["row"].cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def _maps(tables: Tables, files: dict[str, Path]) -> dict[str, Path]:
+    """The map of each scene whose log has one."""
+    logs = tables["map"].select("filename", log_token="log_tokens").explode("log_token")
+    scenes = tables["scene"].select("log_token", scene="token").join(logs, "log_token")
+    named = ((scene, str(filename).split("/")[-1]) for scene, filename in scenes.select("scene", "filename").rows())
+    return {scene: files[name] for scene, name in named if name in files}
 
 
 def _array(lists: pl.Series, width: int) -> np.ndarray:

@@ -11,14 +11,14 @@ import polars as pl
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, Part, join_parts
-from tallymark.data.drive import Drive, annotations_of, join_drive
+from tallymark.data.drive import Drive, annotations_of, join_drive, strange_classes
 from tallymark.data.folders import PICTURES, Folder, part_of
 from tallymark.data.frames import Poses
 from tallymark.data.geometry import Cuboids
 from tallymark.data.items import Items
 from tallymark.data.media import Medium
 from tallymark.data.relations import Tables, read_tables
-from tallymark.problems import EVERY, Problem, Problems, clip
+from tallymark.problems import EVERY, Problem, Problems, clip, nearest
 
 
 def read_driven(
@@ -30,19 +30,24 @@ def read_driven(
     problems: Problems,
 ) -> Catalog:
     """The samples of all sets of tables below a folder. The truth is that of `table`, else that of the tables."""
-    media = {path.name: path for path in listed.ending(medium.suffixes | PICTURES)}
+    found = [(part_of(path, listed.root), path) for path in listed.ending(medium.suffixes | PICTURES)]
+    every = {path.name: path for _, path in found}
     parts, drives, groups, notes = [], [], [], Problems(EVERY)
     for folder in sorted({path.parent for path in listed.named("sample.json")}):
         name = part_of(folder / "sample.json", listed.root)
         annotated = (folder / "sample_annotation.json").is_file()
         tables = read_tables(folder, problems, annotated=annotated)
-        drive, items = join_drive(tables, media)
+        own_files = {path.name: path for part, path in found if part == name}  # both parts have a map of one name
+        drive, items = join_drive(tables, every | own_files)
         own = _truth(truth, table, folder, tables, items, classes, name, notes, problems)
         files = _sweeps(drive, items)
-        stated_by = table if own is not None and truth is not None else folder
+        stated_by = table if own is not None and truth is not None and name != "test" else folder
         parts.append(Part(name, files, own, stated_by, names=items.ids.to_list()))
         drives.append(drive)
         groups.append(pl.DataFrame({"id": items.ids, "group": items.group}))
+    if truth is not None:
+        known = {name for part in parts if part.name != "test" for name in part.names}
+        _report_unknown(truth, str(table), Items.of(list(known)), problems)
     catalog = join_parts(listed.root, medium, parts, problems)
     catalog.notes.merge(notes)
     group = catalog.items.ids.to_frame("id").join(pl.concat(groups).unique("id"), "id", "left", maintain_order="left")
@@ -64,29 +69,36 @@ def _truth(
 ) -> Annotations[Cuboids] | None:
     """What is known of a part: the rows of the truth's file, under all its samples; or what the tables say."""
     stated = annotations_of(tables, items, classes) if tables["sample_annotation"].height else None
+    file = str(folder / "category.json")
+    for name in strange_classes(tables, classes):
+        problems.add(Problem("unknown_class", file, clip(name), "a class of the challenge", nearest(name, classes)))
     if truth is None or part == "test":
         return stated
-    strange = np.flatnonzero(items.find(truth.items.ids) < 0).tolist()
-    expected, remedy = f"a sample of {folder / 'sample.json'}", "drop the row, or add the sample's tables"
-    problems.add_each(
-        "unknown_sample",
-        str(table),
-        strange,
-        lambda at: Problem(
-            "unknown_sample",
-            str(table),
-            clip(truth.items.ids[at]),
-            expected,
-            remedy,
-            line=None if truth.items.line is None else int(truth.items.line[at]),
-            item=truth.items.ids[at],
-        ),
-    )
     named = items.find(truth.items.ids) >= 0
     own = truth.onto(Items(truth.items.ids.filter(pl.Series(named)), line=_lines(truth.items, named)))
     if stated is not None:
         _note_disagreement(own, stated, str(table), notes)
     return own
+
+
+def _report_unknown(truth: Annotations[Any], table: str, samples: Items, problems: Problems) -> None:
+    """Rows of the truth's file about samples that no set of tables has."""
+    ids, line = truth.items.ids, truth.items.line
+    expected, remedy = "a sample of sample.json", "drop the row, or add the sample's tables"
+    problems.add_each(
+        "unknown_sample",
+        table,
+        np.flatnonzero(samples.find(ids) < 0).tolist(),
+        lambda at: Problem(
+            "unknown_sample",
+            table,
+            clip(ids[at]),
+            expected,
+            remedy,
+            line=None if line is None else int(line[at]),
+            item=ids[at],
+        ),
+    )
 
 
 def _lines(items: Items, kept: np.ndarray) -> np.ndarray | None:
@@ -125,6 +137,7 @@ def _joined(drives: list[Drive], items: Items) -> Drive:
         intrinsic=np.concatenate([drive.intrinsic for drive in drives]),
         samples=samples,
         tokens=items.ids,
+        maps={scene: path for drive in drives for scene, path in drive.maps.items()},
     )
 
 

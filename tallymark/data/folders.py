@@ -44,11 +44,26 @@ def open_folder(path: Path, problems: Problems) -> Folder | None:
         found = "a file" if path.exists() else "nothing"
         problems.add(Problem("no_folder", str(path), found, "a folder", "check the path"))
         return None
+
+    def refuse(error: OSError) -> None:
+        found, remedy = (error.strerror or type(error).__name__).lower(), "change its permissions"
+        problems.add(Problem("unreadable_folder", str(error.filename), found, "a folder that can be listed", remedy))
+
     files = []
-    for place, folders, names in os.walk(path, followlinks=True):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "__MACOSX")))
+    for place, folders, names in os.walk(path, onerror=refuse, followlinks=True):
+        shown = sorted(name for name in folders if not name.startswith((".", "__MACOSX")))
+        folders[:] = [name for name in shown if not _leads_back(path, Path(place, name))]
         files += [Path(place, name) for name in names if not name.startswith(".")]
     return Folder(path, tuple(sorted(files)))
+
+
+def _leads_back(root: Path, folder: Path) -> bool:
+    """Whether a folder is a link to one that it lies in, so that walking on would never end."""
+    if not folder.is_symlink():
+        return False
+    target = folder.resolve()
+    above = [root, *(parent for parent in folder.parents if parent.is_relative_to(root))]
+    return any(parent.resolve().is_relative_to(target) for parent in above)
 
 
 def media_files(folder: Path, suffixes: set[str], problems: Problems) -> list[Path]:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 
 import cv2
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL.TiffImagePlugin import IMAGELENGTH, IMAGEWIDTH, TiffImageFile
 
 from tallymark.data.folders import PICTURES
 from tallymark.data.media import THUMBNAIL, BadMedia, Look, Medium, digest, read_bytes
 
+warnings.filterwarnings("ignore", module=r"PIL\.")  # odd metadata and large pictures are read all the same
+cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # what it cannot decode is reported by us
 JPEG, JPEG_END = b"\xff\xd8", b"\xff\xd9"
 TRAILER = 1 << 12
 """Bytes that cameras may put after the end of a JPEG."""
+UNREADABLE = (OSError, ValueError, SyntaxError, KeyError, Image.DecompressionBombError)
+"""What Pillow raises for pictures that it cannot read."""
 REDUCED = {8: cv2.IMREAD_REDUCED_GRAYSCALE_8, 4: cv2.IMREAD_REDUCED_GRAYSCALE_4, 2: cv2.IMREAD_REDUCED_GRAYSCALE_2}
 
 
@@ -30,8 +36,8 @@ def picture_size(path: Path) -> tuple[int, int]:
     try:
         with Image.open(path) as picture:
             return _upright(picture)
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
-        raise BadMedia("corrupt_media", _reason(error)) from None
+    except UNREADABLE as error:
+        raise _refused(error) from None
 
 
 def look_at_picture(path: Path) -> Look:
@@ -40,8 +46,8 @@ def look_at_picture(path: Path) -> Look:
     try:
         with Image.open(io.BytesIO(data)) as picture:
             width, height = _upright(picture)
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
-        raise BadMedia("corrupt_media", _reason(error)) from None
+    except UNREADABLE as error:
+        raise _refused(error) from None
     if data.startswith(JPEG) and JPEG_END not in data[-TRAILER:]:
         raise BadMedia("truncated_media", "a JPEG without its end")
     small = next((flag for by, flag in REDUCED.items() if min(width, height) >= by * THUMBNAIL), cv2.IMREAD_GRAYSCALE)
@@ -64,20 +70,23 @@ def _by_pillow(data: bytes) -> np.ndarray:
     try:
         with Image.open(io.BytesIO(data)) as picture:
             return np.asarray(ImageOps.exif_transpose(picture).convert("RGB"))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        kind = "truncated_media" if "truncated" in str(error) else "corrupt_media"
-        raise BadMedia(kind, _reason(error)) from None
+    except UNREADABLE as error:
+        raise _refused(error) from None
 
 
 def _upright(picture: Image.Image) -> tuple[int, int]:
+    width, height = picture.size
+    if isinstance(picture, TiffImageFile):  # Pillow turns the size of these itself, in some versions
+        width, height = int(picture.tag_v2[IMAGEWIDTH]), int(picture.tag_v2[IMAGELENGTH])
     turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
-    return picture.size[::-1] if turned else picture.size
+    return (height, width) if turned else (width, height)
 
 
-def _reason(error: Exception) -> str:
+def _refused(error: Exception) -> BadMedia:
     if isinstance(error, UnidentifiedImageError):
-        return "not a picture"
-    return str(error) or type(error).__name__
+        return BadMedia("corrupt_media", "not a picture")
+    kind = "truncated_media" if "truncated" in str(error) else "corrupt_media"
+    return BadMedia(kind, str(error) or type(error).__name__)
 
 
 PICTURE = Medium("picture", frozenset(PICTURES), look_at_picture)

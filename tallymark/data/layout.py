@@ -33,8 +33,8 @@ def read_layout(
     chosen = {part: choose_table(listed, names, problems) for part, names in tables.items()}
     found = {part: path for part, path in chosen.items() if path is not None}
     every_name = [word for names in tables.values() for word in names]
-    media = _without_other_sets(listed, set(found.values()), every_name).ending(medium.suffixes)
     notes = Problems(EVERY)
+    media = _without_other_sets(listed, set(found.values()), every_name, notes).ending(medium.suffixes)
     by_part: dict[str, list[Path]] = {part: [] for part in ("train", "val", "test")}
     for path in media:
         by_part[part_of(path, listed.root, "train" if found else "test")].append(path)
@@ -43,7 +43,7 @@ def read_layout(
         table = found.get(part)
         truth = None if table is None else read_truth(table)
         if paths or truth is not None:
-            parts.append(Part(part, file_ids(paths, name, notes), truth, table, unnamed_are_empty))
+            parts.append(Part(part, file_ids(paths, name, notes, _ids(truth)), truth, table, unnamed_are_empty))
     if not parts:
         report_nothing(listed, medium, every_name, problems)
         return None
@@ -52,9 +52,14 @@ def read_layout(
     return catalog
 
 
+def _ids(truth: Annotations[Any] | None) -> list[str]:
+    return [] if truth is None else truth.items.ids.to_list()
+
+
 def report_nothing(listed: Folder, medium: Medium, tables: Sequence[str], problems: Problems) -> None:
     """Say what would have been used."""
-    expected = f"{' or '.join(tables)}, or {medium.noun}s ({', '.join(sorted(medium.suffixes))})"
+    wanted = [*tables, f"{medium.noun}s ({', '.join(sorted(medium.suffixes))})"]
+    expected = " or ".join(wanted)
     problems.add(Problem("empty_folder", str(listed.root), "none", expected, "name the folder that holds them"))
 
 
@@ -71,7 +76,12 @@ def choose_table(listed: Folder, names: Sequence[str], problems: Problems) -> Pa
     return first
 
 
-def _without_other_sets(listed: Folder, tables: set[Path], names: Sequence[str]) -> Folder:
-    """The files but for those in folders that have such a table of their own."""
-    strange = {path.parent for path in listed.named(*names)} - {table.parent for table in tables}
+def _without_other_sets(listed: Folder, tables: set[Path], names: Sequence[str], notes: Problems) -> Folder:
+    """The files but for those in folders that have such a table of their own, which is noted."""
+    used = {table.parent for table in tables}
+    others = [path for path in listed.named(*names) if path.parent not in used]
+    for path in others:
+        found, expected = "another set, below the one that is read", "one set in a folder"
+        notes.add(Problem("unused_table", str(path), found, expected, "nothing, or name its folder to read that set"))
+    strange = {path.parent for path in others}
     return Folder(listed.root, tuple(path for path in listed.files if not strange.intersection(path.parents)))

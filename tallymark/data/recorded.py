@@ -76,11 +76,12 @@ def _part(table: Path, truth: Annotations[Any], recordings: list[Path], root: Pa
     """Each name in a table with its recording: by its whole path, else by its bare name if only one has it."""
     bare = defaultdict(list)
     for path in recordings:
-        bare[path.name].append(path)
+        bare[path.name.casefold()].append(path)
     files = {}
     for name in truth.items.ids:
-        same = bare.get(Path(name).name, [])
-        whole = [path for path in same if path.as_posix().endswith(f"/{name}")]
+        alike = bare.get(Path(name).name.casefold(), [])  # a.WAV serves for a.wav, if that is not there
+        same = [path for path in alike if path.name == Path(name).name] or alike
+        whole = [path for path in same if path.as_posix().casefold().endswith(f"/{name}".casefold())]
         candidates = whole or same
         if len(candidates) == 1:
             files[name] = candidates[0]
@@ -102,7 +103,9 @@ def _with_the_rest(parts: list[Part], rest: list[Path], root: Path) -> list[Part
         if part is None:
             part = Part(name, {})
             parts.append(part)
-        part.files[_name(path, root)] = path
+        own = _name(path, root)
+        known = own in part.files or (part.truth is not None and part.truth.items.ids.eq(own).any())
+        part.files[path.relative_to(root).as_posix() if known else own] = path
     return parts
 
 

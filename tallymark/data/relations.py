@@ -6,9 +6,11 @@ nuScenes and Lyft publish the same thirteen tables. A row is a flat object with 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from polars.exceptions import PolarsError
@@ -16,7 +18,8 @@ from polars.exceptions import PolarsError
 from tallymark.problems import Problem, Problems, clip
 
 TEXT, NUMBER, NUMBERS, WORDS = pl.String, pl.Float64, pl.List(pl.Float64), pl.List(pl.String)
-COLUMNS: dict[str, dict[str, pl.DataType | type[pl.DataType]]] = {
+Schema = dict[str, pl.DataType | type[pl.DataType]]
+COLUMNS: dict[str, Schema] = {
     "attribute": {"name": TEXT},
     "calibrated_sensor": {
         "sensor_token": TEXT,
@@ -69,6 +72,7 @@ REFERENCES = [
 """Table, column, and the table whose tokens the column names."""
 CHUNK = 1 << 24
 BETWEEN = re.compile(rb"\}\s*,\s*\{")
+GAP = re.compile(r"[\s,]*")
 
 Tables = dict[str, pl.DataFrame]
 
@@ -91,18 +95,31 @@ def read_tables(folder: Path, problems: Problems, *, annotated: bool) -> Tables:
     return tables
 
 
-def _read(path: Path, schema: dict[str, pl.DataType | type[pl.DataType]], problems: Problems) -> pl.DataFrame:
+def _read(path: Path, schema: Schema, problems: Problems) -> pl.DataFrame:
     """The wanted columns of a list of flat objects, a chunk of it at a time."""
-    parts = [pl.DataFrame(schema=schema)]
+    none = pl.DataFrame(schema=schema)
     try:
-        parts += [pl.read_ndjson(chunk, schema=schema) for chunk in _objects(path)]
-    except PolarsError as error:
-        problems.add(Problem("bad_json", str(path), _reason(path, error), "a list of objects", "unzip it again"))
-    return pl.concat(parts)
+        if not _is_list(path):
+            return _read_by_row(path, schema, problems)
+        return pl.concat([none, *(pl.read_ndjson(chunk, schema=schema) for chunk in _objects(path))])
+    except PolarsError:
+        return _read_by_row(path, schema, problems)
+    except OSError as error:
+        found = (error.strerror or type(error).__name__).lower()
+        problems.add(Problem("unreadable", str(path), found, "a table", "check its permissions"))
+        return none
+
+
+def _is_list(path: Path) -> bool:
+    """Whether the text begins and ends as a list: one that was cut between two rows does not."""
+    with path.open("rb") as file:
+        start = file.read(64)
+        file.seek(-min(64, path.stat().st_size), os.SEEK_END)
+        return start.lstrip().startswith(b"[") and file.read().rstrip().endswith(b"]")
 
 
 def _objects(path: Path) -> Iterator[bytes]:
-    """A list of objects as lines of one object each; no string of these tables holds a brace."""
+    """A list of objects as lines of one object each. Where a text holds braces, these are no JSON."""
     rest = b""
     with path.open("rb") as file:
         while block := file.read(CHUNK):
@@ -115,60 +132,97 @@ def _objects(path: Path) -> Iterator[bytes]:
         yield left
 
 
-def _reason(path: Path, error: PolarsError) -> str:
-    """What is wrong with the text, if Python's own reader finds it."""
-    try:
-        rows = json.loads(path.read_bytes())
-    except ValueError as bad:
-        return str(bad)
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        return "not a list of objects"
-    return clip(str(error).splitlines()[0])
+def _read_by_row(path: Path, schema: Schema, problems: Problems) -> pl.DataFrame:
+    """The careful way: every object up to the first fault of the text, with null for values of the wrong form."""
+    text = path.read_bytes().decode("utf-8-sig", "replace").strip()
+    rows, found = _values(text)
+    if not found and not all(isinstance(row, dict) for row in rows):
+        found = "values that are no objects"
+    if found:
+        expected, remedy = "a list of objects", "unzip it again; what can be read was"
+        problems.add(Problem("bad_json", str(path), found, expected, remedy))
+    objects = [row for row in rows if isinstance(row, dict)]
+    columns = {name: [_fitting(row.get(name), kind) for row in objects] for name, kind in schema.items()}
+    return pl.DataFrame(columns, schema=schema)
+
+
+def _values(text: str) -> tuple[list[Any], str]:
+    """The values of a list in JSON, and what is wrong with it where it ends too early."""
+    if not text.startswith("["):
+        return [], clip(text) if text else "an empty file"
+    rows: list[Any] = []
+    decoder, at = json.JSONDecoder(), 1
+    while True:
+        at = GAP.match(text, at).end()  # type: ignore[union-attr]  # it also matches nothing
+        if text[at : at + 1] == "]":
+            return rows, ""
+        try:
+            row, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as bad:
+            return rows, str(bad)
+        rows.append(row)
+
+
+def _fitting(value: object, kind: object) -> object:
+    """The value, if it is of this kind; else None."""
+    if isinstance(kind, pl.List):
+        inner = [_fitting(each, kind.inner) for each in value] if isinstance(value, list) else [None]
+        return None if None in inner else inner
+    if kind == NUMBER:
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if isinstance(value, str if kind == TEXT else bool) else None
 
 
 def _sound(table: pl.DataFrame, path: Path, problems: Problems) -> pl.DataFrame:
     """The rows that have all their values; the others are reported."""
-    bad = pl.lit(False)
+    faults = {}
     for name in table.columns:
-        if name not in OPTIONAL:
-            bad = bad | pl.col(name).is_null()
+        bad = pl.lit(False) if name in OPTIONAL else pl.col(name).is_null()
         if name in VECTORS:
             values = pl.col(name).list
-            finite = values.eval(pl.element().is_finite()).list.all()
+            finite = values.eval(pl.element().is_finite().fill_null(False)).list.all()
             bad = bad | (values.len() != VECTORS[name]) | ~finite.fill_null(False)
         if name == "rotation":
             bad = bad | (pl.col(name).list.eval(pl.element().abs()).list.sum() == 0)
-    faulty = table.select(bad.fill_null(True).alias("bad"))["bad"]
-    again = table["token"].is_first_distinct().not_() & table["token"].is_not_null()
-    for rows, kind, found, expected, remedy in (
-        (
-            faulty,
-            "bad_row",
-            "a value missing or of the wrong form",
-            "all the columns' values",
-            "mend the row",
+        faults[name] = bad.fill_null(True)
+    wrong = table.select(**faults)
+    faulty = wrong.select(pl.any_horizontal(pl.all())).to_series()
+    again = table["token"].is_first_distinct().not_() & ~faulty
+    named = wrong.with_columns(of=table["token"]).filter(faulty).rows(named=True)
+    expected, remedy = "a value of the right form in every column", "mend the row"
+    problems.add_each(
+        "bad_row",
+        str(path),
+        named,
+        lambda row: Problem("bad_row", str(path), _told(row), expected, remedy),
+    )
+    problems.add_each(
+        "duplicate_token",
+        str(path),
+        table["token"].filter(again).to_list(),
+        lambda token: Problem(
+            "duplicate_token", str(path), f"{clip(token)} of an earlier row", "a token of its own", "drop the row"
         ),
-        (again & ~faulty, "duplicate_token", "the token of an earlier row", "a token of its own", "drop the row"),
-    ):
-        tokens = table["token"].filter(rows).to_list()
-        problems.add_each(
-            kind,
-            str(path),
-            tokens,
-            lambda token, kind=kind, found=found, expected=expected, remedy=remedy: Problem(  # type: ignore[misc]
-                kind, str(path), f"{found} (token {token})", expected, remedy
-            ),
-        )
+    )
     return table.filter(~(faulty | again))
 
 
+def _told(row: dict[str, Any]) -> str:
+    """Which columns of a row lack a value that can be used."""
+    bad = ", ".join(name for name, wrong in row.items() if wrong is True)
+    return f"no proper {bad} in row {row['of'] and clip(row['of'])}"
+
+
 def _report_dangling(folder: Path, tables: Tables, problems: Problems) -> None:
+    empty = set()
     for name, column, target in REFERENCES:
-        if not tables[target].height and not (folder / f"{target}.json").is_file():
-            continue
         named = tables[name].select("token", pl.col(column)).drop_nulls()
         if isinstance(named.schema[column], pl.List):
             named = named.explode(column).drop_nulls()
+        if not tables[target].height:  # one problem, not one for each row that names it
+            if named.height and (folder / f"{target}.json").is_file():
+                empty.add(target)
+            continue
         lost = named.join(tables[target], left_on=column, right_on="token", how="anti", maintain_order="left")
         file, expected = str(folder / f"{name}.json"), f"a token of {target}.json"
         problems.add_each(
@@ -184,3 +238,6 @@ def _report_dangling(folder: Path, tables: Tables, problems: Problems) -> None:
                 column=column,
             ),
         )
+    for target in sorted(empty):
+        file, expected = str(folder / f"{target}.json"), "the rows that other tables name"
+        problems.add(Problem("empty_table", file, "no row that can be used", expected, "unzip the tables again"))

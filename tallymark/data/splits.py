@@ -86,6 +86,7 @@ def make_folds(catalog: Catalog, count: int = 5, seed: int = 0, *, leave_one_out
     With `leave_one_out` every group is a fold of its own; items without a group are dealt out among these.
     """
     chosen = catalog.select(catalog.labelled & (catalog.part != "test").to_numpy())
+    _refuse(catalog, chosen, count, seed)
     group = groups_of(chosen)
     if leave_one_out:
         return _by_group(chosen, group)
@@ -99,6 +100,17 @@ def make_folds(catalog: Catalog, count: int = 5, seed: int = 0, *, leave_one_out
     table[:, -1] = table[:, :-1].sum(axis=1)  # and the items altogether
     fold = _deal(table, count, np.random.default_rng(seed))
     return Folds(chosen.items, fold[item_group], group, _objects(chosen))
+
+
+def _refuse(catalog: Catalog, chosen: Catalog, count: int, seed: int) -> None:
+    root = str(catalog.root)
+    if not len(chosen):
+        expected, remedy = "items to learn from, with their truth", "name the folder that has the tables too"
+        raise BadInput(Problem("no_truth", root, f"none among {len(catalog)} items", expected, remedy))
+    if count < 1:
+        raise BadInput(Problem("bad_option", root, f"folds={count}", "a whole number from 1 on", "give e.g. 5"))
+    if seed < 0:
+        raise BadInput(Problem("bad_option", root, f"seed={seed}", "a whole number from 0 on", "give e.g. 0"))
 
 
 def groups_of(catalog: Catalog) -> pl.Series:

@@ -138,7 +138,7 @@ def _read_bytes(path: str | Path, problems: Problems) -> bytes | None:
             return None
     data = data.removeprefix(b"\xef\xbb\xbf")
     if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n")
+        data = data.replace(b"\r\n", b"\n") if b"\n" in data else data.replace(b"\r", b"\n")
     if not data or data.isspace():
         refuse("empty_file", "an empty file", "a header and rows", "check that the file was written to its end")
         return None

@@ -200,6 +200,12 @@ def test_lyft_cameras(sets: Path) -> None:
     rows = catalog.drive.cameras(0)
     assert len(rows) == 1
     assert (catalog.drive.intrinsic[rows][:, 0, 0] > 0).all()
+    for part in ("train", "test"):
+        drive = tallymark.read("lyft", sets / "lyft").of(part).drive
+        assert drive is not None
+        area = drive.map_of(0)
+        assert area is not None
+        assert area.parent.name == f"{part}_maps"
 
 
 def test_tables_are_read_in_chunks_and_in_any_layout(

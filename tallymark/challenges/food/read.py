@@ -57,13 +57,18 @@ def _report_unknown(catalog: Catalog, objects: np.ndarray, expected: str, proble
 def _class_names(path: Path, problems: Problems) -> tuple[str, ...]:
     """Lines of "class_id class_name", counted from 0."""
     names: list[str] = []
-    for line, text in enumerate(path.read_text("utf-8", "replace").splitlines(), start=1):
-        number, _, name = text.strip().partition(" ")
-        if not text.strip():
+    try:
+        lines = path.read_text("utf-8-sig", "replace").splitlines()
+    except OSError as error:
+        found = (error.strerror or type(error).__name__).lower()
+        problems.add(Problem("unreadable", str(path), found, "a list of classes", "check its permissions"))
+        return ()
+    for line, text in enumerate(lines, start=1):
+        number, name = (*text.split(maxsplit=1), "", "")[:2]
+        if not number:
             continue
         if number != str(len(names)) or not name:
             expected = f"'{len(names)} class_name'"
             problems.add(Problem("bad_class", str(path), clip(text), expected, "count classes from 0", line=line))
-            name = name or text.strip()
-        names.append(name)
+        names.append(name.strip() or text.strip())
     return tuple(names)

@@ -14,6 +14,7 @@ from tallymark.reading import Share
 from tallymark.scenes.crew import make_each, stream, test_share
 from tallymark.scenes.dishes import SMALLEST, photograph
 from tallymark.scenes.menu import LARGEST, dish, look_alikes
+from tallymark.scenes.names import SIDES
 from tallymark.scenes.paint import save_jpeg
 
 PARTS = ("train", "val", "test")
@@ -58,9 +59,9 @@ def _refuse(scenes: Scenes) -> None:
     if scenes.classes > LARGEST:
         found, expected = f"classes={scenes.classes}", f"{LARGEST} classes at most"
         problems.add(Problem("bad_option", "scenes", found, expected, "give fewer classes"))
-    if scenes.size < SMALLEST:
-        found, expected = f"size={scenes.size}", f"{SMALLEST} pixels at least"
-        problems.add(Problem("bad_option", "scenes", found, expected, "give a larger size"))
+    if not SMALLEST <= scenes.size <= SIDES[1]:
+        found, expected = f"size={scenes.size}", f"{SMALLEST} to {SIDES[1]} pixels"
+        problems.add(Problem("bad_option", "scenes", found, expected, "give e.g. 256"))
     problems.raise_if_any()
 
 

@@ -11,7 +11,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.folders import open_folder
 from tallymark.data.recorded import read_recorded
 from tallymark.formats import read_calls
-from tallymark.problems import Problems
+from tallymark.problems import Problem, Problems
 
 SCHEMAS = ({"filename", "timestamp"}, {"filename", "start", "end"})
 ANSWERS = ("solution", "sample_submission", "submission", "folds", "problems")
@@ -22,15 +22,26 @@ def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
     listed = open_folder(folder, problems)
     if listed is None:
         return None
-    tables = [path for path in listed.ending({".csv"}) if not path.name.startswith(ANSWERS) and _is_ours(path)]
+    lists = [path for path in listed.ending({".csv"}) if not path.name.startswith(ANSWERS)]
+    tables = [path for path in lists if _is_ours(path)]
     if not tables and (foreign := read_calls(listed, problems)):
         return foreign
-    return read_recorded(listed, RECORDING, tables, lambda path: dialect.read_truth(path, reading, problems), problems)
+    catalog = read_recorded(
+        listed, RECORDING, tables, lambda path: dialect.read_truth(path, reading, problems), problems
+    )
+    if catalog is not None and not tables:
+        expected, remedy = "filename,timestamp or filename,start,end", "name its columns so, if it is meant"
+        for path in lists:
+            catalog.notes.add(Problem("unused_table", str(path), "other columns", expected, remedy))
+    return catalog
 
 
 def _is_ours(path: Path) -> bool:
     """Whether the first line names the columns of a schema."""
-    with path.open("rb") as file:
-        first = file.readline(1 << 12).decode("utf-8", "replace").lstrip("\ufeff")
+    try:
+        with path.open("rb") as file:
+            first = file.readline(1 << 12).decode("utf-8", "replace").lstrip("\ufeff")
+    except OSError:
+        return True  # reading it says why it cannot be read
     header = {name.strip().strip('"') for name in first.split(",")}
     return any(schema <= header for schema in SCHEMAS)

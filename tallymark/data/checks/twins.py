@@ -13,6 +13,9 @@ from tallymark.data.likeness import find_alikes
 from tallymark.data.media import Look
 from tallymark.problems import Problem, Problems
 
+ORDER = {"train": 0, "val": 1, "test": 2}
+"""Of two parts, items of the earlier one are there to learn from."""
+
 
 def check_twins(catalog: Catalog, seen: Seen, problems: Problems) -> None:
     """Of two alike, the later is reported; across parts it is a leak, and the one to train with is reported.
@@ -20,13 +23,15 @@ def check_twins(catalog: Catalog, seen: Seen, problems: Problems) -> None:
     An item is reported once, however many it looks like.
     """
     reported: set[int] = set()
-    for first, second, kind, how in _pairs(catalog, seen):
+    rank = [ORDER.get(part, 0) for part in catalog.part]
+    pairs = list(_pairs(catalog, seen, rank))
+    for first, second, kind, how in sorted(pairs, key=lambda pair: rank[pair[0]] == rank[pair[1]]):  # leaks first
         expected, remedy = "each item once", "exclude it"
         if kind == "shared_scene":
             expected, remedy = "chips of different scenes", "keep both in one fold, as tallymark split does"
-        if catalog.part[first] != catalog.part[second]:
+        if rank[first] != rank[second]:
             kind, expected, remedy = "leak", "no item of one part in another", "exclude it from training"
-            if catalog.part[second] == "test":
+            if rank[second] > rank[first]:
                 first, second = second, first
         if second in reported:
             continue
@@ -36,11 +41,11 @@ def check_twins(catalog: Catalog, seen: Seen, problems: Problems) -> None:
         problems.add(Problem(kind, str(catalog.path(second)), found, expected, remedy, item=item))
 
 
-def _pairs(catalog: Catalog, seen: Seen) -> Iterator[tuple[int, int, str, str]]:
+def _pairs(catalog: Catalog, seen: Seen, rank: list[int]) -> Iterator[tuple[int, int, str, str]]:
     """Pairs of items with the same bytes, then those that look alike, then those that show a part of the same."""
     looks = {item: look for item, look in enumerate(seen) if isinstance(look, Look)}
     by_digest: dict[bytes, int] = {}
-    for item, look in looks.items():
+    for item, look in sorted(looks.items(), key=lambda pair: -rank[pair[0]]):  # of many the test's is kept
         first = by_digest.setdefault(look.digest, item)
         if first != item:
             yield first, item, "duplicate_media", "the same bytes as"
