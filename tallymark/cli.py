@@ -80,7 +80,14 @@ def list_(
         found = [find(name) for name in ([challenge] if challenge else challenge_names())]
         if json_:
             listed = [
-                {"name": c.name, "title": c.title, "file": c.file, "rule": c.rule, "readings": _as_dicts(c.reading)}
+                {
+                    "name": c.name,
+                    "title": c.title,
+                    "file": c.file,
+                    "rule": c.rule,
+                    "readings": _as_dicts(c.reading),
+                    "scenes": _as_dicts(c.module("synth").Scenes) if c.has("synth") else [],
+                }
                 for c in found
             ]
             _print_json({"challenges": listed})
@@ -109,7 +116,7 @@ def check(
     """
     with _problems_as_output(json_):
         from tallymark import verbs
-        from tallymark.terminal import console, plural, show_problems
+        from tallymark.terminal import console, show_problems
 
         checked = verbs.check(challenge, path, against=against, exclude=exclude, **_options(reading))
         if out is not None:
@@ -122,8 +129,7 @@ def check(
         elif checked.problems:
             show_problems(checked.problems, console())
         else:
-            counts = f"{plural(checked.items, 'item')}, {plural(checked.objects, 'object')}"
-            console().print(f"[bold green]valid[/bold green]: {counts}", highlight=False)
+            console().print(f"[bold green]valid[/bold green]: {checked.counts}", highlight=False)
         if checked.problems:
             raise typer.Exit(2)
 
@@ -318,6 +324,8 @@ def _problems_as_output(json_: bool) -> Iterator[None]:
 
             show_problems(bad.problems, console())
         raise typer.Exit(2) from None
+    except BrokenPipeError:  # whoever reads our output has seen enough
+        raise
     except OSError as error:  # reading reports its own; this is about writing
         print(f"cannot write {error.filename}: {error.strerror}", file=sys.stderr)
         raise typer.Exit(2) from None

@@ -27,10 +27,11 @@ def run(names: Sequence[str], out: Path, console: Console) -> None:
 def _show_data(what: Challenge, folder: Path, console: Console) -> None:
     """A data set in the official formats, and a page of what is in it."""
     data, page = folder / "data", folder / "explore.html"
-    verbs.synth(what.name, data, items=ITEMS)
+    if not data.exists():
+        verbs.synth(what.name, data, items=ITEMS, **getattr(what.module("synth"), "DEMO", {}))
     checked = verbs.check(what.name, data)
     faults = f", {plural(checked.problems.total, 'problem')}" if checked.problems else ", no problem"
-    _say(console, f"{data}: {_counts(checked)}{faults}")
+    _say(console, f"{data}: {checked.counts}{faults}")
     verbs.explore(what.name, data, page)
     _say(console, f"look at {page}")
     _suggest(console, f"check {what.name} {data}", f"explore {what.name} {data}", f"split {what.name} {data}")
@@ -42,13 +43,9 @@ def _show_score(what: Challenge, folder: Path, console: Console) -> None:
     truth, submission = folder / "truth.csv", folder / "submission.csv"
     checked = verbs.check(what.name, submission)
     checked.problems.raise_if_any()
-    _say(console, f"{submission}: valid, {_counts(checked)}")
+    _say(console, f"{submission}: valid, {checked.counts}")
     verbs.score(what.name, truth, submission).show(console)
     _suggest(console, f"check {what.name} {submission}", f"score {what.name} {truth} {submission}")
-
-
-def _counts(checked: verbs.Checked) -> str:
-    return f"{plural(checked.items, 'item')}, {plural(checked.objects, 'object')}"
 
 
 def _suggest(console: Console, *commands: str) -> None:

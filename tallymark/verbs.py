@@ -20,6 +20,7 @@ from tallymark.scoring.compare import RESAMPLES, Comparison, compare_scores
 from tallymark.scoring.score import Score
 from tallymark.submit.dialect import Change, write_submission
 from tallymark.submit.repair import repair_file
+from tallymark.terminal import plural
 
 if TYPE_CHECKING:
     from tallymark.data.splits import Folds
@@ -76,11 +77,17 @@ def compare(
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check found: how many items and objects, and every problem."""
+    """What a check found: how many items and objects (None in a folder without truth), and every problem."""
 
     items: int
-    objects: int
+    objects: int | None
     problems: Problems
+
+    @property
+    def counts(self) -> str:
+        """How many items and objects, in words."""
+        objects = "no truth" if self.objects is None else plural(self.objects, "object")
+        return f"{plural(self.items, 'item')}, {objects}"
 
     @property
     def table(self) -> pl.DataFrame:
@@ -118,8 +125,7 @@ def _check_folder(what: Challenge, folder: Path, reading: Any, exclude: Source |
     if catalog is None:
         return Checked(0, 0, problems)
     check_catalog(catalog, problems)
-    objects = 0 if catalog.truth is None else len(catalog.truth)
-    return Checked(len(catalog), objects, problems)
+    return Checked(len(catalog), None if catalog.truth is None else len(catalog.truth), problems)
 
 
 def _check_submission(what: Challenge, submission: Source, reading: Any, against: Source | None) -> Checked:
@@ -187,7 +193,7 @@ def _read_folder(
         problems.merge(found)
         return catalog
     problems.merge(found.without(exclusions.covers))
-    return None if catalog is None else exclusions.apply(catalog)
+    return None if catalog is None else exclusions.apply(catalog, found)
 
 
 def split(
@@ -232,8 +238,14 @@ def synth(name: str, folder: Source, *, items: int = 50, seed: int = 0, **option
     options: what the scenes are like, e.g. `size=1024`; see `tallymark list CHALLENGE`.
     """
     maker = challenge(name).module("synth")
-    scenes = parse_reading(maker.Scenes, options)
-    maker.write(Path(folder), items, seed, scenes)
+    scenes, place = parse_reading(maker.Scenes, options), Path(folder)
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        remedy = "name a new folder: two sets in one would be read as one"
+        raise BadInput(Problem("not_empty", str(place), "something", "a new or empty folder", remedy))
+    if items < 1 or seed < 0:
+        found, expected = f"items={items}, seed={seed}", "items from 1 on and a seed from 0 on"
+        raise BadInput(Problem("bad_option", "synth", found, expected, "give e.g. items=50, seed=0"))
+    maker.write(place, items, seed, scenes)
 
 
 def read_truth(name: str, path: Source, **options: object) -> Annotations[Any]:

@@ -325,3 +325,5 @@ def test_synth(tmp_path: Path) -> None:
     assert "did you mean 'size'?" in run("synth", "food", tmp_path / "other", "sise=32", code=2)
     assert "a whole number above 0" in run("synth", "food", tmp_path / "other", "size=0", code=2)
     assert not (tmp_path / "other").exists()
+    assert "not_empty" in run("synth", "food", tmp_path / "set", code=2)
+    assert "valid: 6 items, no truth" in run("check", "wheat", tmp_path / "set")

@@ -110,10 +110,10 @@ def _note_disagreement(truth: Annotations[Any], stated: Annotations[Any], file: 
     other = stated.onto(truth.items)
     remedy = "trust one of the two: remove the file to use the tables"
     for at in np.flatnonzero(truth.counts != other.counts).tolist():
-        found, expected = f"{truth.counts[at]} volumes", f"the {other.counts[at]} of sample_annotation.json"
+        found = f"{truth.counts[at]} volumes of sample {truth.items.ids[at]}"
+        expected = f"the {other.counts[at]} of sample_annotation.json"
         line = None if truth.items.line is None else int(truth.items.line[at])
-        name = truth.items.ids[at]
-        notes.add(Problem("tables_disagree", file, found, expected, remedy, line=line, item=name))
+        notes.add(Problem("tables_disagree", file, found, expected, remedy, line=line))  # the sample may stay
 
 
 def _sweeps(drive: Drive, items: Items) -> dict[str, Path]:

@@ -15,13 +15,14 @@ import polars as pl
 
 from tallymark.data.catalog import Catalog
 from tallymark.data.tables import read_table
-from tallymark.problems import Problem, Problems
+from tallymark.problems import Problem, Problems, clip
 
 
 @dataclass(frozen=True, eq=False)
 class Exclusions:
-    """Ids of whole items, and (id, number) of objects."""
+    """Ids of whole items, and (id, number) of objects, as a file lists them."""
 
+    file: str
     items: pl.Series
     objects: pl.DataFrame
 
@@ -37,9 +38,14 @@ class Exclusions:
     def _objects(self) -> set[tuple[str, int]]:
         return set(self.objects.rows())
 
-    def apply(self, catalog: Catalog) -> Catalog:
-        """The catalog without them, and without the notes about them."""
-        catalog = replace(catalog, notes=catalog.notes.without(self.covers))
+    def apply(self, catalog: Catalog, problems: Problems) -> Catalog:
+        """The catalog without them; what is neither in it nor among the problems of its reading is noted."""
+        notes = catalog.notes.without(self.covers)
+        known = {*catalog.items.ids, *(problem.item for problem in (*problems, *catalog.notes))}
+        for name in sorted({*self._items, *self.objects["item"]} - known):
+            expected, remedy = "an item of the data set", "give the list of this set, or drop the row"
+            notes.add(Problem("unused_exclusion", self.file, f"no item {clip(name)}", expected, remedy))
+        catalog = replace(catalog, notes=notes)
         truth = catalog.truth
         if truth is not None and self.objects.height:
             rows = pl.DataFrame({"item": truth.items.ids[truth.item], "number": truth.numbers})
@@ -65,4 +71,5 @@ def read_exclusions(path: str | Path, problems: Problems) -> Exclusions | None:
     bad = np.flatnonzero(((number != "") & (whole.is_null() | (whole < 1))).fill_null(True).to_numpy())
     table.report(problems, "bad_number", bad, "number", "a whole number from 1 on", "leave it empty for all", ids=item)
     rows = pl.DataFrame({"item": item, "number": whole}).filter(pl.col("item") != "").unique(maintain_order=True)
-    return Exclusions(rows.filter(pl.col("number").is_null())["item"], rows.filter(pl.col("number").is_not_null()))
+    whole_items = rows.filter(pl.col("number").is_null())["item"]
+    return Exclusions(str(path), whole_items, rows.filter(pl.col("number").is_not_null()))

@@ -21,6 +21,7 @@ CAMERAS = 2
 """Samples that are also shown as a camera saw them."""
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of objects larger than any picture
 def write_page(
     catalog: Catalog,
     title: str,

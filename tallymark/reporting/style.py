@@ -64,7 +64,8 @@ display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2}
 .tile span{display:block;color:var(--soft);overflow-wrap:anywhere}
 .tile .why{color:var(--mark);font-weight:600}
 .legend{display:flex;flex-wrap:wrap;gap:4px 16px;font-size:13px;color:var(--soft);margin:8px 0}
-.legend i{display:inline-block;width:12px;height:12px;border-radius:3px;margin-right:6px;vertical-align:-1px;box-shadow:0 0 0 1px var(--soft)}
+.legend i{display:inline-block;width:12px;height:12px;border-radius:3px;margin-right:6px;vertical-align:-1px;
+box-shadow:0 0 0 1px var(--soft)}
 .quiet{color:var(--soft)}
 main{padding-bottom:60px}
 dialog{border:0;padding:0;background:none;max-width:96vw;max-height:96vh}

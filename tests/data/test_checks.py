@@ -256,7 +256,7 @@ def test_damage_is_named(case: Case, sets: Path, tmp_path: Path) -> None:
     damaged = tallymark.check(case.name, folder)
     reported = [problem for problem in damaged.problems if problem.kind == case.kind]
     assert reported, damaged.problems.counts
-    assert any(place in problem.file and item in (problem.item or "") for problem in reported)
+    assert any(place in problem.file and item in f"{problem.item} {problem.found}" for problem in reported)
     assert all(problem.expected and problem.remedy for problem in reported)
     assert damaged.items >= whole.items - 1
     assert damaged.objects >= whole.objects - 1
@@ -308,6 +308,12 @@ def test_the_list_of_problems_is_a_fix_list(sets: Path, tmp_path: Path) -> None:
     assert len(train) == again.items
     assert train.truth is not None
     assert len(train.truth) == again.objects
+
+
+def test_a_fix_list_of_another_set_is_noted(sets: Path, tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text("item,number\nnobody,\nno one,2\n")
+    problems = found("wheat", sets / "wheat", exclude=tmp_path / "list.csv")
+    assert [problem.kind for problem in problems] == ["unused_exclusion"] * 2
 
 
 def test_a_bad_fix_list(sets: Path, tmp_path: Path) -> None:

@@ -143,3 +143,20 @@ def test_a_leak_is_told_before_a_duplicate(sets: Path, tmp_path: Path) -> None:
     val[0].write_bytes(train[3].read_bytes())
     told = [p for p in tallymark.check("food", folder).problems if p.kind in ("leak", "duplicate_media")]
     assert {(p.kind, p.item) for p in told} == {("leak", path.name) for path in train[:4]}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", ["0", "-5", "nan", "inf", "wide"])
+def test_a_stated_size_that_is_none_is_noted(size: str, sets: Path, tmp_path: Path) -> None:
+    folder = copy_of(sets, "wheat", tmp_path)
+    path = folder / "train.csv"
+    path.write_text(path.read_text().replace(",192,192,", f",{size},192,", 1))
+    assert tallymark.check("wheat", folder).problems.counts == {"bad_size": 1}
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_box_larger_than_numbers_is_only_out_of_bounds(sets: Path, tmp_path: Path) -> None:
+    folder = copy_of(sets, "wheat", tmp_path)
+    with (folder / "train.csv").open("a") as file:
+        file.write('c185ebc46,192,192,"[5, 5, 1e300, 1e300]",arvalis_1\n')
+    assert tallymark.check("wheat", folder).problems.counts == {"out_of_bounds": 1, "giant_box": 1}

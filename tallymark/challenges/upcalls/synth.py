@@ -41,6 +41,10 @@ class Scenes:
     clear: Share = Share(0.5)
 
 
+DEMO = {"seconds": 60, "calls": 200}
+"""Scenes for a quick look."""
+
+
 def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
     """Write `items` recordings below a folder, one in five for the test, and the tables of their calls."""
     _refuse(scenes)

@@ -40,13 +40,21 @@ def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
 
 
 def _sizes(catalog: Catalog) -> np.ndarray:
-    """Width and height that the table states for each photograph; nan where it does not."""
+    """Width and height that the table states for each photograph; nan where it does not, or states none, as noted."""
     sizes = np.full((len(catalog), 2), np.nan)
     for file in catalog.tables.drop_nulls().unique():
         table = read_table(file, Problems())
         if table is None or not {"image_id", "width", "height"} <= set(table.header):
             continue
-        at = catalog.items.find(table.text("image_id"))
-        stated = np.column_stack([table.text(side).cast(pl.Float64, strict=False) for side in ("width", "height")])
-        sizes[at[at >= 0]] = stated[at >= 0]
+        ids = table.text("image_id")
+        at = catalog.items.find(ids)
+        for axis, side in enumerate(("width", "height")):
+            stated = table.text(side).cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy().copy()
+            bad = ~(np.isfinite(stated) & (stated > 0))
+            told = np.flatnonzero(bad & (table.text(side) != "").to_numpy())
+            table.report(
+                catalog.notes, "bad_size", told, side, "pixels, above 0", "mend it, or leave it empty", ids=ids
+            )
+            stated[bad] = np.nan
+            sizes[at[at >= 0], axis] = stated[at >= 0]
     return sizes

@@ -80,6 +80,7 @@ class Judge:
         return None if line is None or not line[item] else int(line[item])
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of boxes larger than any picture
 def check_truth(catalog: Catalog, seen: Seen, problems: Problems) -> None:
     """Judge every annotation."""
     truth = catalog.truth

@@ -36,7 +36,7 @@ def check_twins(catalog: Catalog, seen: Seen, problems: Problems) -> None:
         if second in reported:
             continue
         reported.add(second)
-        item = catalog.items.ids[second]
+        item = None if kind == "shared_scene" else catalog.items.ids[second]  # no reason to leave it out
         found = f"{how} {catalog.items.ids[first]} in {catalog.part[first]}" + _labels(catalog, first, second)
         problems.add(Problem(kind, str(catalog.path(second)), found, expected, remedy, item=item))
 
