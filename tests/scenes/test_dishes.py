@@ -13,9 +13,9 @@ from tallymark.challenges.food import synth
 from tallymark.challenges.food.synth import Scenes, write
 from tallymark.problems import BadInput
 from tallymark.scenes.crew import stream
-from tallymark.scenes.dishes import photograph
-from tallymark.scenes.menu import LARGEST, dish, look_alikes, place
-from tallymark.scenes.plates import serve
+from tallymark.scenes.dishes.menu import LARGEST, dish, look_alikes, place
+from tallymark.scenes.dishes.photographs import photograph
+from tallymark.scenes.dishes.plates import serve
 
 SMALL = Scenes(classes=6, size=64)
 

@@ -13,7 +13,7 @@ import tallymark
 from tallymark.challenges.wheat.synth import FOREIGN, SOURCES, Scenes, write
 from tallymark.reading import Share
 from tallymark.scenes.crew import stream
-from tallymark.scenes.field import STYLES, photograph, prepare
+from tallymark.scenes.field.plots import STYLES, photograph, prepare
 
 SMALL = Scenes(size=128)
 

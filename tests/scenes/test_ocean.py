@@ -13,9 +13,9 @@ import soundfile
 import tallymark
 from tallymark.challenges.upcalls.synth import Scenes, write
 from tallymark.problems import BadInput
-from tallymark.scenes.calls import sweep, upcalls
 from tallymark.scenes.crew import stream
-from tallymark.scenes.ocean import BAY, GULF, Waters, record
+from tallymark.scenes.ocean.calls import sweep, upcalls
+from tallymark.scenes.ocean.recordings import BAY, GULF, Waters, record
 
 SHORT = Scenes(seconds=61.5, test_rate=8000, calls=400, quiet=0)  # type: ignore[arg-type]
 

@@ -13,8 +13,8 @@ import tallymark
 from tallymark.challenges.ships.synth import Scenes, write
 from tallymark.reading import Share
 from tallymark.scenes.crew import stream
-from tallymark.scenes.sea import Window, prepare, scene
-from tallymark.scenes.vessel import Vessel, draw
+from tallymark.scenes.sea.chips import Window, prepare, scene
+from tallymark.scenes.sea.vessel import Vessel, draw
 
 SMALL = Scenes(size=192, empty=Share(0.5))
 SHAPE = {"shape": (192, 192)}

@@ -15,12 +15,12 @@ from tallymark.challenges.lyft.synth import Scenes, write
 from tallymark.data.frames import Poses
 from tallymark.data.geometry import Cuboids
 from tallymark.problems import BadInput
-from tallymark.scenes.bodies import CLASSES, DESIGNS
-from tallymark.scenes.camera import Camera
 from tallymark.scenes.crew import stream
-from tallymark.scenes.drive_tables import TABLES
-from tallymark.scenes.raycast import Lidar, cast
-from tallymark.scenes.street import Street, make_street
+from tallymark.scenes.street.bodies import CLASSES, DESIGNS
+from tallymark.scenes.street.camera import Camera
+from tallymark.scenes.street.raycast import Lidar, cast
+from tallymark.scenes.street.tables import TABLES
+from tallymark.scenes.street.world import Street, make_street
 
 SMALL = Scenes(samples_per_scene=3, beams=32, columns=512, cameras="front", image_width=96)
 ROOF = Poses.of([0.0063, -0.0113, 0, 0.99993], [1.2, 0, 1.83])

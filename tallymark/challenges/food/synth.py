@@ -12,8 +12,8 @@ from tallymark.data.tables import number_text, write_table
 from tallymark.problems import Problem, Problems
 from tallymark.reading import Share
 from tallymark.scenes.crew import make_each, stream, test_share
-from tallymark.scenes.dishes import SMALLEST, photograph
-from tallymark.scenes.menu import LARGEST, dish, look_alikes
+from tallymark.scenes.dishes.menu import LARGEST, dish, look_alikes
+from tallymark.scenes.dishes.photographs import SMALLEST, photograph
 from tallymark.scenes.names import SIDES
 from tallymark.scenes.paint import save_jpeg
 

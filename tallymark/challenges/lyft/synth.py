@@ -18,11 +18,11 @@ from tallymark.data.items import Items
 from tallymark.data.tables import write_table
 from tallymark.problems import Problem, Problems
 from tallymark.reading import Share
-from tallymark.scenes.bodies import CLASSES
 from tallymark.scenes.crew import test_share
-from tallymark.scenes.drive import VIEWS, Frame, Rig, map_of, record_drives
-from tallymark.scenes.drive_tables import ANSWERS, MAP, tables_of
-from tallymark.scenes.raycast import Lidar
+from tallymark.scenes.street.bodies import CLASSES
+from tallymark.scenes.street.drive import VIEWS, Frame, Rig, map_of, record_drives
+from tallymark.scenes.street.raycast import Lidar
+from tallymark.scenes.street.tables import ANSWERS, MAP, tables_of
 
 CAMERAS = {"none": 0, "front": 1, "ahead": 3, "around": 6}
 MOST = {"samples_per_scene": 1000, "beams": 256, "columns": 8192, "image_width": 4096}

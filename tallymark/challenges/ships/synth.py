@@ -16,7 +16,7 @@ from tallymark.reading import Share
 from tallymark.scenes.crew import make_each, stream, test_share
 from tallymark.scenes.names import check_side, hex_names
 from tallymark.scenes.paint import save_jpeg
-from tallymark.scenes.sea import Window, prepare, scene
+from tallymark.scenes.sea.chips import Window, prepare, scene
 
 TRAIN, TEST, WAVES, LINKS = 0, 1, 2, 3
 CROWDS = np.array([0.637, 0.18, 0.07, 0.038, 0.022, *[0.0084] * 5, *[0.0022] * 5])

@@ -14,7 +14,7 @@ from tallymark.data.tables import number_text, write_table
 from tallymark.problems import Problem, Problems
 from tallymark.reading import Share
 from tallymark.scenes.crew import make_each, stream, test_share
-from tallymark.scenes.ocean import BAY, GULF, Waters, record
+from tallymark.scenes.ocean.recordings import BAY, GULF, Waters, record
 
 TRAIN, TEST = 0, 1
 DAYS = 7

@@ -10,7 +10,7 @@ import numpy as np
 from tallymark.data.tables import write_table
 from tallymark.reading import Share
 from tallymark.scenes.crew import make_each, stream, test_share
-from tallymark.scenes.field import STYLES, Plot, photograph, prepare
+from tallymark.scenes.field.plots import STYLES, Plot, photograph, prepare
 from tallymark.scenes.names import check_side, hex_names
 from tallymark.scenes.paint import save_jpeg
 

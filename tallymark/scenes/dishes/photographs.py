@@ -7,9 +7,9 @@ import math
 import cv2
 import numpy as np
 
-from tallymark.scenes.menu import Dish
+from tallymark.scenes.dishes.menu import Dish
+from tallymark.scenes.dishes.plates import OUTLINES, Plate, circle, serve, turned
 from tallymark.scenes.paint import blur, fill, finish, fractal, grain, ramp
-from tallymark.scenes.plates import OUTLINES, Plate, circle, serve, turned
 
 SMALLEST = 16
 """Pixels of the longer side, at least."""

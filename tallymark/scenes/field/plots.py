@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 from scipy import ndimage
 
+from tallymark.scenes.field.spike import Laid, Spike, grow, lay
 from tallymark.scenes.paint import Colour, blur, enlarge, fill, fill_each, finish, fractal, grain, ramp
-from tallymark.scenes.spike import Laid, Spike, grow, lay
 
 SPIKES = 16
 """Different heads per style; each is turned, tilted, scaled and tinted anew whenever it is laid."""

@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 
 from tallymark.data.frames import Poses
-from tallymark.scenes.raycast import GROUND, NOTHING, Solids, cast, turn
-from tallymark.scenes.road import Road
+from tallymark.scenes.street.raycast import GROUND, NOTHING, Solids, cast, turn
+from tallymark.scenes.street.road import Road
 
 FOCAL = 0.58
 """Focal length as a share of the picture's width: a view of 80 degrees."""

@@ -12,10 +12,10 @@ import numpy as np
 
 from tallymark.data.frames import Poses, quaternion_of_yaw
 from tallymark.data.geometry import Cuboids, RotatedBoxes
-from tallymark.scenes.bodies import CLASSES, DESIGNS, Bodies
-from tallymark.scenes.raycast import Solids
-from tallymark.scenes.road import Place, Road
-from tallymark.scenes.scenery import scenery
+from tallymark.scenes.street.bodies import CLASSES, DESIGNS, Bodies
+from tallymark.scenes.street.raycast import Solids
+from tallymark.scenes.street.road import Place, Road
+from tallymark.scenes.street.scenery import scenery
 
 STEP = 0.2
 """Seconds between key frames."""

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from tallymark.scenes.raycast import Solids
+from tallymark.scenes.street.raycast import Solids
 
 Paint = Literal["own", "glass", "dark", "skin"]
 

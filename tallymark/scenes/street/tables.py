@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tallymark.data.frames import Poses, quaternion_of_yaw
-from tallymark.scenes.bodies import CLASSES
-from tallymark.scenes.drive import Drive, Frame, Sensor
+from tallymark.scenes.street.bodies import CLASSES
+from tallymark.scenes.street.drive import Drive, Frame, Sensor
 
 Row = dict[str, Any]
 ACTIONS = (

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tallymark.data.geometry import RotatedBoxes
-from tallymark.scenes.raycast import Solids
-from tallymark.scenes.road import Road
+from tallymark.scenes.street.raycast import Solids
+from tallymark.scenes.street.road import Road
 
 Colour = tuple[float, float, float]
 GREEN, TRUNK, METAL, WALL, BIN = (50, 105, 60), (50, 70, 95), (120, 120, 120), (150, 155, 160), (60, 90, 60)

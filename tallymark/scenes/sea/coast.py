@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from tallymark.scenes.paint import Colour, enlarge, fill, fractal, ramp, stroke
-from tallymark.scenes.vessel import CARGO
+from tallymark.scenes.sea.vessel import CARGO
 
 GROUNDS: list[list[Colour]] = [
     [(206, 188, 150), (150, 138, 104), (84, 96, 62), (52, 70, 44)],

@@ -10,10 +10,10 @@ import numpy as np
 
 from tallymark.data.frames import Poses, move_cuboids, quaternion_of_yaw
 from tallymark.data.geometry import Cuboids
-from tallymark.scenes.camera import Camera
 from tallymark.scenes.crew import make_each, stream
-from tallymark.scenes.raycast import Lidar
-from tallymark.scenes.street import STEP, Street, make_street
+from tallymark.scenes.street.camera import Camera
+from tallymark.scenes.street.raycast import Lidar
+from tallymark.scenes.street.world import STEP, Street, make_street
 
 AREA = ((1000.0, 2500.0), (600.0, 2800.0))
 """World coordinates, x and y, between which drives begin; metres."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tallymark.scenes.calls import (
+from tallymark.scenes.ocean.calls import (
     BAND,
     Sound,
     airguns,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 
-from tallymark.scenes.coast import Berth, Land, harbour, paint_land, shore
 from tallymark.scenes.paint import blur, enlarge, fill, finish, fractal, grain, ramp, stroke
-from tallymark.scenes.vessel import Vessel, draw, wake
+from tallymark.scenes.sea.coast import Berth, Land, harbour, paint_land, shore
+from tallymark.scenes.sea.vessel import Vessel, draw, wake
 
 WATERS = np.array(
     [

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from tallymark.scenes.menu import LARDER, Dish, Ingredient, Pattern, Shape
+from tallymark.scenes.dishes.menu import LARDER, Dish, Ingredient, Pattern, Shape
 from tallymark.scenes.paint import fill, finish, fractal
 
 GARNISH = ("basil", "almond", "pea", "corn", "olive", "onion")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tallymark.scenes.raycast import turn
+from tallymark.scenes.street.raycast import turn
 
 Place = tuple[np.ndarray, np.ndarray, np.ndarray]
 """x, y and heading."""

@@ -1,0 +1,1 @@
+"""Dishes on plates: photographs of look-alike classes."""

@@ -1,0 +1,1 @@
+"""Wheat fields: photographs of plots with ears, leaves and soil."""

@@ -1,0 +1,1 @@
+"""Ocean sound: recordings with upcalls and all that is mistaken for them."""

@@ -1,0 +1,1 @@
+"""The sea from above: chips with ships, coasts, harbours and clouds."""

@@ -1,0 +1,1 @@
+"""Streets: what stands and moves there, and how lidar and cameras see it."""
