@@ -35,6 +35,7 @@ types: .venv/installed-dev
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.score
+	$(BIN)/python -m benchmarks.data
 
 clean:
 	rm -rf .venv demo

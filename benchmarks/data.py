@@ -11,6 +11,7 @@ import argparse
 import ast
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -202,7 +203,8 @@ def making(name: str, **options: Any) -> dict[str, Call]:
     def call(folder: Path) -> float:
         import tallymark
 
-        tallymark.synth(name, folder, **options)
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            tallymark.synth(name, place, **options)
         return options["items"] * options.get("seconds", 1)
 
     return {"tallymark": call}
