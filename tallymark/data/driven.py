@@ -33,10 +33,13 @@ def read_driven(
     found = [(part_of(path, listed.root), path) for path in listed.ending(medium.suffixes | PICTURES)]
     every = {path.name: path for _, path in found}
     parts, drives, groups, notes = [], [], [], Problems(EVERY)
+    named: set[str] = set()
     for folder in sorted({path.parent for path in listed.named("sample.json")}):
         name = part_of(folder / "sample.json", listed.root)
         annotated = (folder / "sample_annotation.json").is_file()
         tables = read_tables(folder, problems, annotated=annotated)
+        for file_names in (tables["sample_data"]["filename"], tables["map"]["filename"]):
+            named.update(file_names.str.split("/").list.last())
         own_files = {path.name: path for part, path in found if part == name}  # both parts have a map of one name
         drive, items = join_drive(tables, every | own_files)
         own = _truth(truth, table, folder, tables, items, classes, name, notes, problems)
@@ -50,6 +53,7 @@ def read_driven(
         _report_unknown(truth, str(table), Items.of(list(known)), problems)
     catalog = join_parts(listed.root, medium, parts, problems)
     catalog.notes.merge(notes)
+    _note_orphans([path for _, path in found], named, catalog.notes)
     group = catalog.items.ids.to_frame("id").join(pl.concat(groups).unique("id"), "id", "left", maintain_order="left")
     items = Items(catalog.items.ids, group["group"].fill_null("(none)"), catalog.items.line)
     truth = None if catalog.truth is None else replace(catalog.truth, items=items)
@@ -114,6 +118,14 @@ def _note_disagreement(truth: Annotations[Any], stated: Annotations[Any], file: 
         expected = f"the {other.counts[at]} of sample_annotation.json"
         line = None if truth.items.line is None else int(truth.items.line[at])
         notes.add(Problem("tables_disagree", file, found, expected, remedy, line=line))  # the sample may stay
+
+
+def _note_orphans(paths: list[Path], named: set[str], notes: Problems) -> None:
+    """Sweeps and pictures that no table names."""
+    expected, remedy = "a row in sample_data.json", "nothing, or add its rows to the tables"
+    for path in paths:
+        if path.name not in named:
+            notes.add(Problem("orphan_media", str(path), "no table names it", expected, remedy))
 
 
 def _sweeps(drive: Drive, items: Items) -> dict[str, Path]:

@@ -150,6 +150,11 @@ def sweep(change: Callable[[np.ndarray], np.ndarray]) -> Damage:
     return damage
 
 
+def lost_sweep(folder: Path) -> tuple[str, str]:
+    np.zeros(50, np.float32).tofile(folder / "train_lidar" / "lost.bin")
+    return "lost.bin", ""
+
+
 def not_finite(floats: np.ndarray) -> np.ndarray:
     floats[7] = np.nan
     return floats
@@ -236,6 +241,7 @@ CASES = [
     Case("lyft", "ragged_sweep", sweep(lambda floats: floats[:-2])),
     Case("lyft", "not_finite", sweep(not_finite)),
     Case("lyft", "missing_media", remove("train_images/*.jpeg", ".jpeg", "")),
+    Case("lyft", "orphan_media", lost_sweep),
     Case("lyft", "truncated_media", cut("train_images/*.jpeg", item="")),
     Case("lyft", "dangling_token", table("sample_annotation", lambda rows: rows[0].update(LOST)), ("tables_disagree",)),
     Case("lyft", "dangling_token", table("sample_data", lambda rows: rows.append(rows[0] | LOST))),
