@@ -140,7 +140,7 @@ def _without_file(heard: Heard, notes: Problems) -> str:
 def _note_two(table: Path, first: Path, name: str, notes: Problems) -> None:
     found, expected = f"calls of {name}, as in {first}", "one table for each recording"
     remedy = "nothing, if both belong to it: they are taken together"
-    notes.add(Problem("two_tables", str(table), found, expected, remedy, item=name))
+    notes.add(Problem("two_tables", str(table), found, expected, remedy))
 
 
 def _by_day(catalog: Catalog) -> Catalog:

@@ -17,6 +17,7 @@ from tallymark.reporting.wording import count, number, plural, share
 
 NOUNS = {Boxes: ("box", "boxes"), Masks: ("mask", "masks"), Instants: ("call", "calls"),
          Cuboids: ("volume", "volumes"), Labels: ("label", "labels")}  # fmt: skip
+PARTS = ("train", "val", "test")
 FEW = 5
 """Problems of a kind that are shown."""
 
@@ -57,8 +58,8 @@ def lead(catalog: Catalog, seen: Survey) -> str:
     """One sentence on the whole."""
     if not len(catalog):
         return "There is nothing in this data set."
-    parts = catalog.part.value_counts(sort=True)
-    said = ", ".join(f"{count(size)} in {name}" for name, size in parts.iter_rows())
+    parts = sorted(catalog.part.value_counts(sort=True).rows(), key=lambda row: _rank(row[0]))
+    said = ", ".join(f"{count(size)} in {name}" for name, size in parts)
     whole = f"{plural(len(catalog), catalog.medium.noun)}: {said}."
     there = len(catalog) - catalog.files.null_count()
     if len(seen.looked) < there:
@@ -86,7 +87,7 @@ def count_table(catalog: Catalog, seen: Survey, key: pl.Series, name: str) -> st
     sound = counted and catalog.medium.noun == "recording" and bool(np.isfinite(seconds).any())
     head += ["hours heard", "calls an hour"] if sound else []
     rows = []
-    for row in sums.iter_rows(named=True):
+    for row in sorted(sums.iter_rows(named=True), key=lambda row: _rank(row["key"])):
         cells = [row["key"], row["items"], row["labelled"], row["missing"]]
         if counted:
             mean = row["objects"] / row["labelled"] if row["labelled"] else None
@@ -96,6 +97,11 @@ def count_table(catalog: Catalog, seen: Survey, key: pl.Series, name: str) -> st
             cells += [round(hours, 2), row["heard"] / hours] if hours else [None, None]
         rows.append(cells)
     return table(head, rows)
+
+
+def _rank(name: str) -> int:
+    """Parts in the order of their use; groups stay as they are."""
+    return PARTS.index(name) if name in PARTS else len(PARTS)
 
 
 def group_charts(catalog: Catalog) -> str:

@@ -7,9 +7,10 @@ import numpy as np
 from tallymark.data.audio import read_header, read_sound
 from tallymark.data.catalog import Catalog
 from tallymark.data.media import BadMedia
+from tallymark.data.threads import in_threads
 from tallymark.reporting.drawings import levels
 from tallymark.reporting.picks import Pick, drawable
-from tallymark.reporting.survey import Survey, in_threads
+from tallymark.reporting.survey import Survey
 from tallymark.reporting.wording import clock, number, plural
 
 RATE = 1000

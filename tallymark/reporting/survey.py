@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
 from tallymark.data.audio import read_header, read_sound
 from tallymark.data.catalog import Catalog
 from tallymark.data.media import BadMedia
+from tallymark.data.threads import in_threads
 from tallymark.problems import Problem, Problems
-from tallymark.terminal import progress
 
 MOST = 600
 """Files that are opened; of more, that many are drawn by lot."""
 MOMENTS = 16
 """Windows of a second that a recording's level is taken from."""
-A = TypeVar("A")
-B = TypeVar("B")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +69,6 @@ def survey(catalog: Catalog, seed: int = 0) -> Survey:
         else:
             values[item] = found
     return Survey(there, values[:, :2], values[:, 2], values[:, 3], faults)
-
-
-def in_threads(work: Callable[[A], B], things: Sequence[A], what: str) -> list[B]:
-    """The results of some work, in order, by several threads; the bar counts what is done."""
-    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-        jobs = [pool.submit(work, thing) for thing in things]
-        return [job.result() for job in progress(jobs, what)]
 
 
 def _see(catalog: Catalog, path: Path) -> tuple[float, float, float, float]:

@@ -15,6 +15,7 @@ from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks, Rot
 from tallymark.data.images import picture_size, read_picture
 from tallymark.data.media import BadMedia
 from tallymark.data.points import read_sweep
+from tallymark.data.threads import in_threads
 from tallymark.reporting.above import SIDE, corners_of, draw_above, draw_in_camera, seen_by_camera
 from tallymark.reporting.counts import nouns
 from tallymark.reporting.drawings import (
@@ -33,7 +34,6 @@ from tallymark.reporting.drawings import (
 from tallymark.reporting.page import tile
 from tallymark.reporting.picks import Pick
 from tallymark.reporting.sounds import WINDOW, read_levels, read_long_levels
-from tallymark.reporting.survey import in_threads
 from tallymark.reporting.wording import clock, plural
 
 CROP = 96

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
 
-from tallymark.terminal import progress
+from tallymark.data.threads import in_threads
 
 T = TypeVar("T")
 
@@ -20,13 +18,11 @@ def stream(seed: int, *path: int) -> np.random.Generator:
 
 
 def make_each(count: int, make: Callable[[int], T], what: str) -> list[T]:
-    """`make(0)`, `make(1)`, … in order, on all cores: the work is in OpenCV and NumPy, which leave Python's lock.
+    """`make(0)`, `make(1)`, … in order, several at a time.
 
     What `make` returns must depend on its number alone (see `stream`), never on which comes first.
     """
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(make, number) for number in range(count)]
-        return [job.result() for job in progress(jobs, what)]
+    return in_threads(make, range(count), what)
 
 
 def test_share(items: int) -> int:

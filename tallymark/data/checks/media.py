@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +11,8 @@ import polars as pl
 from tallymark.data.catalog import Catalog
 from tallymark.data.images import look_at_picture
 from tallymark.data.media import BadMedia, Look
+from tallymark.data.threads import in_threads
 from tallymark.problems import Problem, Problems
-from tallymark.terminal import progress
 
 Seen = list[Look | BadMedia | None]
 """For each item what its file looks like, why it cannot be read, or None where it is missing."""
@@ -51,8 +49,7 @@ def _look_at(jobs: Sequence[tuple[Path | None, Callable[[Path], Look]]], what: s
         except BadMedia as bad:
             return bad
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # decoders work outside Python's lock
-        return list(progress(pool.map(one, jobs), what, len(jobs)))
+    return in_threads(one, jobs, what)
 
 
 def _report_look(file: str, item: str, look: Look | BadMedia | None, noun: str, problems: Problems) -> None:
