@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import polars as pl
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import NO_GROUP, Catalog, Part, join_parts
+from tallymark.data.finder import Finder
 from tallymark.data.folders import Folder, part_of
 from tallymark.data.items import Items
 from tallymark.data.media import Medium
@@ -74,15 +74,9 @@ def day_of(name: str) -> str:
 
 def _part(table: Path, truth: Annotations[Any], recordings: list[Path], root: Path, notes: Problems) -> Part:
     """Each name in a table with its recording: by its whole path, else by its bare name if only one has it."""
-    bare = defaultdict(list)
-    for path in recordings:
-        bare[path.name.casefold()].append(path)
-    files = {}
+    finder, files = Finder(recordings, root), {}
     for name in truth.items.ids:
-        alike = bare.get(Path(name).name.casefold(), [])  # a.WAV serves for a.wav, if that is not there
-        same = [path for path in alike if path.name == Path(name).name] or alike
-        whole = [path for path in same if path.as_posix().casefold().endswith(f"/{name}".casefold())]
-        candidates = whole or same
+        candidates = finder.candidates(name)
         if len(candidates) == 1:
             files[name] = candidates[0]
         elif candidates:
@@ -97,6 +91,7 @@ def _part(table: Path, truth: Annotations[Any], recordings: list[Path], root: Pa
 def _with_the_rest(parts: list[Part], rest: list[Path], root: Path) -> list[Part]:
     """Recordings that no table names, in the part that their folder says; without any table they are to be heard."""
     default = "train" if parts else "test"
+    taken = {name for part in parts if part.truth is not None for name in part.truth.items.ids}
     for path in rest:
         name = part_of(path, root, default)
         part = next((part for part in parts if part.name == name), None)
@@ -104,8 +99,9 @@ def _with_the_rest(parts: list[Part], rest: list[Path], root: Path) -> list[Part
             part = Part(name, {})
             parts.append(part)
         own = _name(path, root)
-        known = own in part.files or (part.truth is not None and part.truth.items.ids.eq(own).any())
-        part.files[path.relative_to(root).as_posix() if known else own] = path
+        own = path.relative_to(root).as_posix() if own in taken else own
+        taken.add(own)
+        part.files[own] = path
     return parts
 
 

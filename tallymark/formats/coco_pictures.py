@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tallymark.data.finder import Finder
 from tallymark.data.folders import Folder, part_of
 from tallymark.data.images import PICTURE
-from tallymark.formats.gathered import Entry, Finder, bare_name, distinct_names
+from tallymark.formats.gathered import Entry, bare_name, distinct_names
 from tallymark.problems import Problem, Problems
 
 

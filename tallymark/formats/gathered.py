@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,34 +76,6 @@ def distinct_names(paths: Sequence[Path], root: Path, name: Callable[[Path], str
 def bare_name(name: str) -> str:
     """A file's name without the folders in front, whichever way the slashes lean."""
     return name.replace("\\", "/").rpartition("/")[2]
-
-
-class Finder:
-    """Files by the names that tables give them: by the whole path, else by the bare name if only one has it."""
-
-    def __init__(self, paths: Sequence[Path], root: Path) -> None:
-        self._root, self._by_name = root, defaultdict(list)
-        for path in paths:
-            self._by_name[path.name].append(path)
-
-    def candidates(self, name: str, near: Path, part: str, *, whole: bool = False) -> list[Path]:
-        """The files that a table in the folder `near`, of a part, may mean: one, none, or several rivals.
-
-        whole: whether the folders in front of the name have to fit too.
-        """
-        wanted = PurePosixPath(name.replace("\\", "/"))
-        same = self._by_name.get(wanted.name, [])
-        if whole:
-            same = [path for path in same if path.parts[-len(wanted.parts) :] == wanted.parts]
-        tests: list[Callable[[Path], bool]] = [
-            lambda path: path.parts[-len(wanted.parts) :] == wanted.parts,
-            lambda path: part_of(path, self._root, part) == part,
-            lambda path: path.parent == near,
-        ]
-        for fits in tests:
-            if len(same) > 1:
-                same = [path for path in same if fits(path)] or same
-        return same
 
 
 def part_by_name(path: Path, root: Path) -> str:

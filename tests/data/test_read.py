@@ -145,6 +145,19 @@ def test_recordings_are_joined_by_bare_name_only_where_that_is_clear(tmp_path: P
     assert catalog.labelled.all()
 
 
+def test_a_recording_in_two_parts_is_ambiguous(tmp_path: Path) -> None:
+    for part in ("train", "test"):
+        (tmp_path / part).mkdir()
+        soundfile.write(tmp_path / part / "same.wav", np.zeros(100), 8000)
+    (tmp_path / "calls.csv").write_text("filename,timestamp,label\nsame.wav,0.002,up\n")
+    catalog = tallymark.read("upcalls", tmp_path)
+    assert catalog.notes.counts == {"ambiguous_file": 1}
+    (tmp_path / "calls.csv").write_text("filename,timestamp,label\ntest\\SAME.wav,0.002,up\n")
+    catalog = tallymark.read("upcalls", tmp_path)
+    assert not catalog.notes
+    assert catalog.files[0] == "test/same.wav"
+
+
 def test_calls_keep_their_length(sets: Path) -> None:
     truth = tallymark.read("upcalls", sets / "upcalls").truth
     assert truth is not None
