@@ -26,7 +26,7 @@ def wheat(folder: Path) -> None:
 
 
 def ships(folder: Path) -> None:
-    """230,000 rows."""
+    """Some 236,000 rows, one for each ship or empty chip."""
     truth, _ = files.ships(folder, chips=85_000)
     truth.rename(folder / "train_ship_segmentations_v2.csv")
     (folder / "submission.csv").unlink()

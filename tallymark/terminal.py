@@ -113,7 +113,7 @@ def _some_of_each_kind(problems: list[Problem]) -> list[Problem]:
 def _common_folder(files: set[str]) -> str:
     """The folder that all files lie in, if that says something."""
     try:
-        return os.path.commonpath([os.path.dirname(file) for file in files]).rstrip("/")  # noqa: PTH120
+        return os.path.commonpath([os.path.dirname(file) for file in files]).rstrip("/")  # noqa: PTH120  # texts, not always paths
     except ValueError:
         return ""
 

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +214,12 @@ def _told(row: dict[str, Any]) -> str:
     return f"no proper {bad} in row {row['of'] and clip(row['of'])}"
 
 
+def _dangling(file: str, column: str, expected: str, row: tuple[str, str]) -> Problem:
+    """The problem of a row, given by its token and the one that it names in vain."""
+    found, remedy = f"{clip(row[1])} in row {clip(row[0])}", "mend the reference, or drop the row"
+    return Problem("dangling_token", file, found, expected, remedy, column=column)
+
+
 def _report_dangling(folder: Path, tables: Tables, problems: Problems) -> None:
     empty = set()
     for name, column, target in REFERENCES:
@@ -225,19 +232,8 @@ def _report_dangling(folder: Path, tables: Tables, problems: Problems) -> None:
             continue
         lost = named.join(tables[target], left_on=column, right_on="token", how="anti", maintain_order="left")
         file, expected = str(folder / f"{name}.json"), f"a token of {target}.json"
-        problems.add_each(
-            "dangling_token",
-            file,
-            lost.select("token", column).rows(),
-            lambda row, file=file, expected=expected, column=column: Problem(  # type: ignore[misc]
-                "dangling_token",
-                file,
-                f"{clip(row[1])} in row {clip(row[0])}",
-                expected,
-                "mend the reference, or drop the row",
-                column=column,
-            ),
-        )
+        rows = lost.select("token", column).rows()
+        problems.add_each("dangling_token", file, rows, partial(_dangling, file, column, expected))
     for target in sorted(empty):
         file, expected = str(folder / f"{target}.json"), "the rows that other tables name"
         problems.add(Problem("empty_table", file, "no row that can be used", expected, "unzip the tables again"))

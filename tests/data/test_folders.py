@@ -52,7 +52,7 @@ def test_suffixes_in_capitals_are_the_same_files(name: str, sets: Path, tmp_path
     for path in [*folder.rglob("*.jpg"), *folder.rglob("*.wav")]:
         path.rename(path.with_suffix(path.suffix.upper()))
     found, plain = tallymark.read(name, folder).of("train"), tallymark.read(name, sets / name).of("train")
-    assert set(plain.truth.items.ids.filter(plain.truth.counts > 0)) <= set(found.items.ids)  # type: ignore[union-attr]
+    assert set(plain.truth.items.ids.filter(plain.truth.counts > 0)) <= set(found.items.ids)
     assert (len(found), found.files.null_count()) == (len(plain), 0)
 
 

@@ -46,7 +46,7 @@ class Reader(HTMLParser):
 def made(catalog: Catalog, folder: Path, **options: object) -> str:
     """The text of the page, after checking what holds for every page."""
     out = folder / "page.html"
-    write_page(catalog, "A set <of> things", out, **options)  # type: ignore[arg-type]
+    write_page(catalog, "A set <of> things", out, **options)
     text = out.read_text("utf-8")
     reader = Reader()
     reader.feed(text)

@@ -66,7 +66,7 @@ def test_wrong_labels_are_as_many_as_asked_and_in_training_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(synth, "photograph", lambda *_: np.zeros((16, 16, 3), np.uint8))
-    clean, noisy = Scenes(classes=12, size=16, noise=0), Scenes(classes=12, size=16, noise=0.5)  # type: ignore[arg-type]
+    clean, noisy = Scenes(classes=12, size=16, noise=0), Scenes(classes=12, size=16, noise=0.5)
     write(tmp_path / "clean", 400, 3, clean)
     write(tmp_path / "noisy", 400, 3, noisy)
     right, given = (labels(tmp_path / name / "train_labels.csv") for name in ("clean", "noisy"))

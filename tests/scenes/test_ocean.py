@@ -17,7 +17,7 @@ from tallymark.scenes.crew import stream
 from tallymark.scenes.ocean.calls import sweep, upcalls
 from tallymark.scenes.ocean.recordings import BAY, GULF, Waters, record
 
-SHORT = Scenes(seconds=61.5, test_rate=8000, calls=400, quiet=0)  # type: ignore[arg-type]
+SHORT = Scenes(seconds=61.5, test_rate=8000, calls=400, quiet=0)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
