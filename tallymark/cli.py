@@ -285,6 +285,120 @@ def synth(
 
 
 @app.command()
+def train(
+    challenge: Name,
+    folder: DataFolder,
+    changes: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Fields of the recipe: see `tallymark list CHALLENGE`."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write the run to.")] = Path("run"),
+    preset: Annotated[str, typer.Option(help="tiny (a minute), small (a CPU) or full (a GPU).")] = "small",
+    minutes: Annotated[float | None, typer.Option(min=0.1, help="Fit the training into this time.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the folder.")] = False,
+    exclude: Exclude = None,
+    also: Annotated[list[Path] | None, typer.Option(help="Another data set to learn from. May be repeated.")] = None,
+    pseudo: Annotated[
+        Path | None,
+        typer.Option(help="A folder without truth: what the run `weights=RUN` finds in it is learned from too."),
+    ] = None,
+    folds: Annotated[Path | None, typer.Option(help="A table of folds, as `tallymark split` writes it.")] = None,
+    reading: Readings = None,
+    json_: Json = False,
+) -> None:
+    """Train a model on official files, tune it by the official rule, and write all that predicting needs.
+
+    The score that it prints is that of items which were held out. Several processes: torchrun -m tallymark train …
+    """
+    with _problems_as_output(json_):
+        from tallymark import modelling
+        from tallymark.terminal import console, say, show_problems
+
+        trained = modelling.train(
+            challenge,
+            folder,
+            out,
+            preset=preset,
+            minutes=minutes,
+            resume=resume,
+            exclude=exclude,
+            also=also or (),
+            pseudo=pseudo,
+            folds=folds,
+            reading=_options(reading),
+            **_options(changes),
+        )
+        if trained is None:
+            return
+        if json_:
+            passed_over = trained.problems.as_dict()
+            _print_json({"run": str(out), **trained.score.as_dict(), **passed_over})
+            return
+        if trained.problems:
+            show_problems(trained.problems, console())
+        trained.score.show(console())
+        say(f"written to {out}; next: tallymark predict {out} FOLDER --out submission.csv")
+
+
+@app.command()
+def predict(
+    model: Annotated[
+        str, typer.Argument(help="A run, a model.onnx, or a challenge that a model comes with.", show_default=False)
+    ],
+    folder: DataFolder,
+    changes: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Fields of the recipe, e.g. views=8 cut=0.4.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The submission to write.")] = None,
+    counts: Annotated[Path | None, typer.Option(help="Write how many there are in every item, and how large.")] = None,
+    objects: Annotated[Path | None, typer.Option(help="Write place, size and direction of every finding.")] = None,
+    ground: Annotated[
+        float | None, typer.Option(help="Metres on the ground to a pixel: counts per square metre, sizes in metres.")
+    ] = None,
+    part: Annotated[str, typer.Option(help="train, val, test, all; auto: test if there is one.")] = "auto",
+    runtime: Annotated[str, typer.Option(help="onnxruntime, or openvino (faster on most CPUs).")] = "onnxruntime",
+    form: Annotated[str | None, typer.Option(help="Another published form of the submission.")] = None,
+    reading: Readings = None,
+    json_: Json = False,
+) -> None:
+    """Find things in a folder of official files, or of any pictures, and write a submission that is known to be valid.
+
+    Pictures that cannot be read are listed, and count as empty.
+    """
+    with _problems_as_output(json_):
+        from tallymark import modelling
+        from tallymark.data.tables import write_frame
+        from tallymark.reporting.tallies import summary, tally_items, tally_objects
+        from tallymark.terminal import console, say, show_problems
+
+        predicted = modelling.predict(
+            model,
+            folder,
+            out,
+            part=part,
+            runtime=_choice(runtime, ("onnxruntime", "openvino")),
+            form=form,
+            reading=_options(reading),
+            **_options(changes),
+        )
+        table = tally_items(predicted.found, predicted.raw.size, ground)
+        if counts is not None:
+            write_frame(counts, table)
+        if objects is not None:
+            write_frame(objects, tally_objects(predicted.found, ground))
+        told = summary(table)
+        if json_:
+            _print_json({"out": None if out is None else str(out), **told, **predicted.problems.as_dict()})
+            return
+        if predicted.problems:
+            show_problems(predicted.problems, console())
+        say(", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in told.items() if value is not None))
+        for path in (out, counts, objects):
+            if path is not None:
+                say(f"written to {path}")
+
+
+@app.command()
 def demo(
     challenges: Annotated[list[str] | None, typer.Argument(help="Which challenges; all by default.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the example files.")] = Path("demo"),
@@ -301,6 +415,14 @@ def _as_dicts(reading: type) -> list[dict[str, str]]:
     from tallymark.reading import options
 
     return [option._asdict() for option in options(reading)]
+
+
+def _choice(value: str, allowed: tuple[str, ...]) -> Any:
+    from tallymark.problems import BadInput, Problem, nearest
+
+    if value not in allowed:
+        raise BadInput(Problem("bad_option", "command line", value, " or ".join(allowed), nearest(value, allowed)))
+    return value
 
 
 def _options(assignments: list[str] | None) -> dict[str, Any]:

@@ -17,6 +17,10 @@ Missing = Literal["error", "empty"]
 Extra = Literal["error", "ignore"]
 Share = NewType("Share", float)
 """A number from 0 to 1."""
+Whole = NewType("Whole", int)
+"""A whole number from 0 on."""
+Amount = NewType("Amount", float)
+"""A number from 0 on."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,16 +38,16 @@ def parse_reading(kind: type[R], given: Mapping[str, object]) -> R:
     """Make a reading from option names and values (text as on the command line, or Python values)."""
     hints = get_type_hints(kind)
     known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # kind is a dataclass
-    problems, values = Problems(), {}
+    problems, values, place = Problems(), {}, kind.__name__.lower()
     for name, value in given.items():
         if name not in known:
-            problems.add(Problem("unknown_option", "reading", f"'{name}'", "an option", nearest(name, known)))
+            problems.add(Problem("unknown_option", place, f"'{name}'", "an option", nearest(name, known)))
             continue
         try:
             values[name] = _convert(hints[name], value)
         except ValueError as error:
             expected, remedy = error.args
-            problems.add(Problem("bad_option", "reading", f"{name}={value}", expected, remedy))
+            problems.add(Problem("bad_option", place, f"{name}={value}", expected, remedy))
     problems.raise_if_any()
     return kind(**values)
 
@@ -84,7 +88,7 @@ def options(kind: type) -> list[Option]:
     hints, shown = get_type_hints(kind), []
     for field in dataclasses.fields(kind):
         hint = hints[field.name]
-        values = " | ".join(get_args(hint)) if get_origin(hint) is Literal else _NAMES[hint]
+        values = " | ".join(map(str, get_args(hint))) if get_origin(hint) is Literal else _NAMES[hint]
         shown.append(Option(field.name, values, _text(field.default)))
     return shown
 
@@ -92,42 +96,61 @@ def options(kind: type) -> list[Option]:
 def _text(value: Any) -> str:
     if value is None:
         return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _convert(hint: Any, value: object) -> Any:
     if get_origin(hint) is Literal:
-        allowed = [str(word) for word in get_args(hint)]
-        if value not in allowed:
-            raise ValueError(" or ".join(allowed), nearest(str(value), allowed))
-        return value
+        allowed = {str(word): word for word in get_args(hint)}  # words or numbers
+        if str(value) not in allowed:
+            raise ValueError(" or ".join(allowed), nearest(str(value), list(allowed)))
+        return allowed[str(value)]
     return _CONVERTERS[hint](value)
 
 
-def _number(value: object) -> float:
+def _float(value: object) -> float:
     try:
-        number = float(str(value))
+        return float(str(value))
     except ValueError:
-        number = float("nan")
-    if not 0 < number < float("inf"):
+        return float("nan")
+
+
+def _number(value: object) -> float:
+    if not 0 < (number := _float(value)) < float("inf"):
         raise ValueError("a number above 0", "give e.g. 1.5")
     return number
 
 
+def _amount(value: object) -> float:
+    if not 0 <= (amount := _float(value)) < float("inf"):
+        raise ValueError("a number from 0 on", "give e.g. 1.5")
+    return amount
+
+
 def _share(value: object) -> float:
-    try:
-        share = float(str(value))
-    except ValueError:
-        share = float("nan")
-    if not 0 <= share <= 1:
+    if not 0 <= (share := _float(value)) <= 1:
         raise ValueError("a number from 0 to 1", "give e.g. 0.2")
     return share
+
+
+def _whole(value: object) -> int:
+    if not str(value).isdecimal() or len(str(value)) > 9:
+        raise ValueError("a whole number from 0 on", "give e.g. 3")
+    return int(str(value))
 
 
 def _count(value: object) -> int:
     if not str(value).isdecimal() or len(str(value)) > 9 or int(str(value)) < 1:
         raise ValueError("a whole number above 0", "give e.g. 3")
     return int(str(value))
+
+
+def _yes(value: object) -> bool:
+    if (word := str(value).lower()) not in ("yes", "no", "true", "false"):
+        raise ValueError("yes or no", "write yes or no")
+    return word in ("yes", "true")
 
 
 def _count_or_none(value: object) -> int | None:
@@ -146,15 +169,23 @@ def _shape(value: object) -> tuple[int, int]:
 
 _CONVERTERS: dict[Any, Any] = {
     Share: _share,
+    Amount: _amount,
+    Whole: _whole,
     float: _number,
     int: _count,
+    str: str,
+    bool: _yes,
     int | None: _count_or_none,
     tuple[int, int]: _shape,
 }
 _NAMES: dict[Any, str] = {
     Share: "number from 0 to 1",
+    Amount: "number from 0 on",
+    Whole: "whole number from 0 on",
     float: "number",
     int: "whole number",
+    str: "text",
+    bool: "yes | no",
     int | None: "whole number or none",
     tuple[int, int]: "HEIGHTxWIDTH",
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
+import polars as pl
 
 from tallymark.data.geometry import Geometry
 from tallymark.data.items import Items
@@ -115,6 +117,31 @@ class Annotations(Generic[G]):
             line=_at(self.line, kept),
             number=_at(self.number, kept),
         )
+
+
+def join_items(parts: Sequence[Annotations[G]]) -> Annotations[G]:
+    """Annotations of different items as one; a column that any of them lacks is left out."""
+    first, shapes = parts[0], parts[0].shapes
+    for part in parts[1:]:
+        shapes = shapes.joined(part.shapes)
+    ids = pl.concat([part.items.ids for part in parts])
+    groups = [part.items.group for part in parts if part.items.group is not None]
+    starts = np.cumsum([0, *(len(part.items) for part in parts)])
+
+    def column(name: str) -> np.ndarray | None:
+        columns = [getattr(part, name) for part in parts]
+        return None if any(one is None for one in columns) else np.concatenate(columns)
+
+    return Annotations.gather(
+        Items(ids, pl.concat(groups) if len(groups) == len(parts) else None),
+        np.concatenate([part.item + start for part, start in zip(parts, starts[:-1], strict=True)]),
+        shapes,
+        label=column("label"),
+        score=column("score"),
+        classes=first.classes,
+        line=column("line"),
+        number=column("number"),
+    )
 
 
 def _at(column: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:

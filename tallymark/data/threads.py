@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from tallymark.terminal import progress
@@ -20,3 +21,19 @@ def in_threads(work: Callable[[A], B], things: Sequence[A], what: str) -> list[B
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(progress(pool.map(work, things), what, len(things)))
+
+
+def ahead(work: Callable[[A], B], things: Iterable[A], threads: int, depth: int) -> Iterator[B]:
+    """The results of some work, in order, with up to `depth` of them made before they are asked for."""
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[B]] = deque()
+        try:
+            for thing in things:
+                waiting.append(pool.submit(work, thing))
+                if len(waiting) > depth:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:  # whoever asked has seen enough
+            for job in waiting:
+                job.cancel()

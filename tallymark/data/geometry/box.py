@@ -47,6 +47,10 @@ class Boxes:
             Extent(self.y + self.height / 2, self.height / 2),
         ]
 
+    def scaled(self, by: float | np.ndarray) -> Boxes:
+        """The same boxes in a picture enlarged by this factor, or each by its own."""
+        return Boxes(*(column * by for column in self.columns))
+
     def grown(self, by: float) -> Boxes:
         """Every width and height larger by `by`: with 1, corners count as pixels that belong to the box."""
         return Boxes(self.x, self.y, self.width + by, self.height + by)

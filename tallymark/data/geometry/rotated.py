@@ -43,6 +43,10 @@ class RotatedBoxes:
     def columns(self) -> tuple[np.ndarray, ...]:
         return self.x, self.y, self.length, self.width, self.angle
 
+    def scaled(self, by: float | np.ndarray) -> RotatedBoxes:
+        """The same boxes on a plane enlarged by this factor, or each by its own."""
+        return RotatedBoxes(self.x * by, self.y * by, self.length * by, self.width * by, self.angle)
+
     @property
     def area(self) -> np.ndarray:
         return self.length * self.width

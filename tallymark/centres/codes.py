@@ -1,0 +1,128 @@
+"""Codes: what hangs on each centre. A code turns shapes into numbers at a cell of the grid, and back.
+
+All lengths are in cells of the grid, so that the numbers are of the size that a network likes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from tallymark.centres.views import View
+from tallymark.data.annotations import Annotations
+from tallymark.data.geometry import Boxes, Masks, RotatedBoxes, Solid
+from tallymark.data.geometry.rectangles import fill_rectangles, fit_rectangles
+
+LEAST = 8
+"""Pixels below which a mask is nothing."""
+LARGEST = 8.0
+"""Logarithms of lengths are cut off here: exp(8) cells are more than any picture has."""
+
+
+class Code(Protocol):
+    """One way to describe a shape by numbers at a cell near its middle."""
+
+    @property
+    def values(self) -> int:
+        """How many numbers there are."""
+
+    @property
+    def loss(self) -> Literal["sides", "plain"]:
+        """How wrong numbers are punished: by the overlap of four sides, or one by one."""
+
+    def shapes(self, truth: Any) -> Any:
+        """What is described, from the geometry of the challenge's truth."""
+
+    def footprint(self, shapes: Any) -> RotatedBoxes:
+        """The ground that the shapes cover, which decides where the heat is."""
+
+    def encode(self, shapes: Any, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """(n, values): each shape as seen from its own place (x, y)."""
+
+    def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> Solid:
+        """The shapes that these numbers describe."""
+
+    def seen_by(self, values: np.ndarray, view: View) -> np.ndarray:
+        """Numbers (…, values, height, width) told of a turned picture, as they are for the picture itself."""
+
+    def finish(self, found: Annotations[Any], shape: tuple[int, int] | None) -> Annotations[Any]:
+        """The findings in the geometry of the challenge; `shape` is that of the pictures."""
+
+
+class BoxCode:
+    """Upright boxes by the logarithm of the ways to the left, top, right and bottom side."""
+
+    values = 4
+    loss: Literal["sides"] = "sides"
+
+    def shapes(self, truth: Boxes) -> Boxes:
+        return truth
+
+    def footprint(self, shapes: Boxes) -> RotatedBoxes:
+        x, y = shapes.x + shapes.width / 2, shapes.y + shapes.height / 2
+        return RotatedBoxes(x, y, shapes.width, shapes.height, np.zeros(len(shapes)))
+
+    def encode(self, shapes: Boxes, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        right, bottom = shapes.x + shapes.width, shapes.y + shapes.height
+        ways = np.stack([x - shapes.x, y - shapes.y, right - x, bottom - y], 1)
+        return np.log(np.maximum(ways, 0.05))
+
+    def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> Boxes:
+        left, top, right, bottom = np.exp(np.minimum(values, LARGEST)).T
+        return Boxes(x - left, y - top, left + right, top + bottom)
+
+    def seen_by(self, values: np.ndarray, view: View) -> np.ndarray:
+        left, top, right, bottom = np.moveaxis(values, -3, 0)
+        if view.mirror:
+            left, right = right, left
+        if view.flip:
+            top, bottom = bottom, top
+        if view.transpose:
+            left, top, right, bottom = top, left, bottom, right
+        return np.stack([left, top, right, bottom], -3)
+
+    def finish(self, found: Annotations[Boxes], shape: tuple[int, int] | None) -> Annotations[Boxes]:
+        return found
+
+
+class MaskCode:
+    """Masks as turned rectangles: the way to the centre, the logarithms of the sides, and twice the angle."""
+
+    values = 6
+    loss: Literal["plain"] = "plain"
+
+    def shapes(self, truth: Masks | RotatedBoxes) -> RotatedBoxes:
+        return truth if isinstance(truth, RotatedBoxes) else fit_rectangles(truth)
+
+    def footprint(self, shapes: RotatedBoxes) -> RotatedBoxes:
+        return shapes
+
+    def encode(self, shapes: RotatedBoxes, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        twice = 2 * shapes.angle  # a ship turned by half a circle looks the same
+        sides = np.log(np.maximum([shapes.length, shapes.width], 0.05))
+        return np.stack([shapes.x - x, shapes.y - y, *sides, np.cos(twice), np.sin(twice)], 1)
+
+    def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> RotatedBoxes:
+        across, down, length, width, cos, sin = values.T
+        length, width = np.exp(np.minimum([length, width], LARGEST))
+        return RotatedBoxes(x + across, y + down, length, width, np.arctan2(sin, cos) / 2)
+
+    def seen_by(self, values: np.ndarray, view: View) -> np.ndarray:
+        across, down, length, width, cos, sin = np.moveaxis(values, -3, 0)
+        if view.mirror:
+            across, sin = -across, -sin
+        if view.flip:
+            down, sin = -down, -sin
+        if view.transpose:
+            across, down, cos = down, across, -cos
+        return np.stack([across, down, length, width, cos, sin], -3)
+
+    def finish(self, found: Annotations[RotatedBoxes], shape: tuple[int, int] | None) -> Annotations[Masks]:
+        if shape is None:
+            raise ValueError("masks need pictures of one known shape")
+        masks, kept = fill_rectangles(found.shapes, found.item, found.confidence, shape, least=LEAST)
+        return Annotations.gather(found.items, found.item[kept], masks, score=found.confidence[kept])
+
+
+CODES: dict[str, Code] = {"boxes": BoxCode(), "masks": MaskCode()}

@@ -1,0 +1,29 @@
+"""Peaks: where the heat is highest among its neighbours."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+
+
+class Peaks(NamedTuple):
+    """The class, the cell and the heat of each peak, the hottest first."""
+
+    label: np.ndarray
+    y: np.ndarray
+    x: np.ndarray
+    heat: np.ndarray
+
+
+def find_peaks(heat: np.ndarray, least: float, most: int) -> Peaks:
+    """Cells of (classes, height, width) that are at least as hot as all around them, and as `least`."""
+    found = []
+    for number, layer in enumerate(heat):
+        highest = cv2.dilate(layer, np.ones((3, 3), np.uint8))
+        y, x = np.nonzero((layer >= highest) & (layer >= least))
+        found.append((np.full(len(y), number), y, x, layer[y, x]))
+    label, y, x, value = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.argsort(-value, kind="stable")[:most]
+    return Peaks(label[order], y[order], x[order], value[order])

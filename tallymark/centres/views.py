@@ -1,0 +1,36 @@
+"""Views: the same picture mirrored, upside down or turned, and maps turned back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class View(NamedTuple):
+    """Rows and columns swapped (or not), then mirrored left to right, then upside down."""
+
+    transpose: bool = False
+    mirror: bool = False
+    flip: bool = False
+
+    def of(self, picture: np.ndarray) -> np.ndarray:
+        """(height, width, …) as this view shows it."""
+        seen = picture.swapaxes(0, 1) if self.transpose else picture
+        seen = seen[:, ::-1] if self.mirror else seen
+        return np.ascontiguousarray(seen[::-1] if self.flip else seen)
+
+    def back(self, maps: np.ndarray) -> np.ndarray:
+        """(…, height, width) of the view, as it lies on the picture itself."""
+        seen = maps[..., ::-1, :] if self.flip else maps
+        seen = seen[..., ::-1] if self.mirror else seen
+        return seen.swapaxes(-1, -2) if self.transpose else seen
+
+
+NO_YES = (False, True)
+ALL = [View(transpose, mirror, flip) for transpose in NO_YES for flip in NO_YES for mirror in NO_YES]
+
+
+def views(count: int) -> list[View]:
+    """The first 1, 2, 4 or 8 of all views: as it is, mirrored, upside down, turned."""
+    return ALL[:count]

@@ -1,0 +1,1 @@
+"""What is learned: backbones, neck, heads and losses, in plain PyTorch."""

@@ -1,0 +1,149 @@
+"""Backbones. Each has `channels`, of features at a quarter, an eighth, a 16th and a 32nd of its input's size."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+
+class Backbone(nn.Module):
+    """Stages that each halve the picture; the features are those of the stages in `taken`.
+
+    shift and scale: a byte x of the picture enters as (x - shift) / scale.
+    """
+
+    channels: tuple[int, ...]
+    stages: nn.ModuleList
+    taken: tuple[int, ...]
+    frozen: int = 0
+
+    def __init__(self, shift: float = 127.0, scale: float = 64.0) -> None:
+        super().__init__()
+        self.shift, self.scale = shift, scale
+
+    def forward(self, picture: Tensor) -> list[Tensor]:
+        features, out = (picture - self.shift) / self.scale, list[Tensor]()
+        for number, stage in enumerate(self.stages):
+            features = stage(features)
+            if number in self.taken:
+                out.append(features)
+        return out
+
+    def freeze(self, count: int) -> None:
+        """The first stages stay as they are, their running means included."""
+        self.frozen = count
+        for stage in self.stages[:count]:
+            stage.requires_grad_(False)
+        self.train(self.training)
+
+    def train(self, mode: bool = True) -> Backbone:
+        super().train(mode)
+        for stage in self.stages[: self.frozen]:
+            stage.eval()
+        return self
+
+
+def convolution(inputs: int, outputs: int, side: int = 3, stride: int = 1, groups: int = 1) -> list[nn.Module]:
+    """A convolution without bias, and its normalisation."""
+    return [
+        nn.Conv2d(inputs, outputs, side, stride, side // 2, groups=groups, bias=False),
+        nn.BatchNorm2d(outputs),
+    ]
+
+
+class Residual(nn.Module):
+    """Two 3x3 convolutions around which the input passes."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        self.body = nn.Sequential(
+            *convolution(inputs, outputs, 3, stride), nn.ReLU(inplace=True), *convolution(outputs, outputs)
+        )
+        alike = stride == 1 and inputs == outputs
+        pool = [nn.AvgPool2d(stride)] if stride > 1 else []
+        self.bypass = nn.Identity() if alike else nn.Sequential(*pool, *convolution(inputs, outputs, 1))
+        self.act = nn.ReLU(inplace=True)
+
+    def forward(self, features: Tensor) -> Tensor:
+        out: Tensor = self.act(self.body(features) + self.bypass(features))
+        return out
+
+
+class Plain(Backbone):
+    """Residual blocks of plain 3x3 convolutions, the fastest kind on CPUs."""
+
+    def __init__(self, width: int, depth: int, inputs: int = 3) -> None:
+        super().__init__()
+        self.channels, self.taken = (2 * width, 4 * width, 8 * width, 8 * width), (1, 2, 3, 4)
+        stages = [nn.Sequential(*convolution(inputs, width, 3, 2), nn.ReLU(inplace=True))]
+        before = width
+        for channels in self.channels:
+            blocks = [Residual(before, channels, 2)]
+            blocks += [Residual(channels, channels, 1) for _ in range(depth - 1)]
+            stages.append(nn.Sequential(*blocks))
+            before = channels
+        self.stages = nn.ModuleList(stages)
+
+
+class Inverted(nn.Module):
+    """A wide depthwise convolution between two narrow ends."""
+
+    def __init__(self, inputs: int, outputs: int, side: int, stride: int, wider: int) -> None:
+        super().__init__()
+        inner = inputs * wider
+        widen = [*convolution(inputs, inner, 1), nn.ReLU6(inplace=True)] if wider > 1 else []
+        self.body = nn.Sequential(
+            *widen,
+            *convolution(inner, inner, side, stride, groups=inner),
+            nn.ReLU6(inplace=True),
+            *convolution(inner, outputs, 1),
+        )
+        self.alike = stride == 1 and inputs == outputs
+
+    def forward(self, features: Tensor) -> Tensor:
+        out: Tensor = self.body(features)
+        return out + features if self.alike else out
+
+
+LITE0 = ((1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2), (6, 3, 2, 80, 3), (6, 5, 1, 112, 3), (6, 5, 2, 192, 4),
+         (6, 3, 1, 320, 1))  # fmt: skip
+"""EfficientNet-Lite0: how much wider, kernel, stride, channels and blocks of each stage (Tan and Le 2019, Liu 2020)."""
+
+
+class Lite(Backbone):
+    """EfficientNet-Lite0, for which ImageNet weights are published.
+
+    top: with the wide last layer, from which whole pictures are classified.
+    """
+
+    def __init__(self, *, top: bool = False) -> None:
+        super().__init__(127.0, 128.0)
+        self.channels, self.taken = (24, 40, 112, 320), (2, 3, 5, 7)
+        stages = [nn.Sequential(*convolution(3, 32, 3, 2), nn.ReLU6(inplace=True))]
+        before = 32
+        for wider, side, stride, channels, count in LITE0:
+            blocks = [Inverted(before, channels, side, stride, wider)]
+            blocks += [Inverted(channels, channels, side, 1, wider) for _ in range(count - 1)]
+            stages.append(nn.Sequential(*blocks))
+            before = channels
+        if top:
+            stages.append(nn.Sequential(*convolution(before, 1280, 1), nn.ReLU6(inplace=True)))
+            self.channels, self.taken = (24, 40, 112, 1280), (2, 3, 5, 8)
+        self.stages = nn.ModuleList(stages)
+
+
+def make_backbone(name: str, width: int, depth: int, *, top: bool = False) -> Backbone:
+    """The backbone of that name; `top`: for whole pictures."""
+    backbone = Lite(top=top) if name == "lite0" else Plain(width, depth)
+    initialise(backbone)
+    return backbone
+
+
+def initialise(module: nn.Module) -> None:
+    """Random weights as He et al. (2015) draw them."""
+    for part in module.modules():
+        if isinstance(part, nn.Conv2d):
+            nn.init.kaiming_normal_(part.weight, mode="fan_out", nonlinearity="relu")
+            if part.bias is not None:
+                nn.init.zeros_(part.bias)
+
+

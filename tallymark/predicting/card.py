@@ -1,0 +1,38 @@
+"""The card of a model file: what it finds, how it was trained, and how its maps are to be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tallymark.problems import BadInput, Problem
+from tallymark.recipe import Recipe
+
+KEY = "tallymark"
+"""Where a model file has its card."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """challenge: whose files it writes. classes: their names. facts: data, score and time, for people."""
+
+    challenge: str
+    recipe: Recipe
+    classes: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def text(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def read(cls, text: str, path: Path) -> Card:
+        try:
+            told = json.loads(text)
+            recipe = Recipe().but(told["recipe"])
+            return cls(told["challenge"], recipe, tuple(told["classes"]), told.get("facts", {}))
+        except (ValueError, KeyError, TypeError):
+            found, remedy = "no card that can be read", "use a model.onnx that training wrote"
+            raise BadInput(Problem("bad_model", str(path), found, "a model of this package", remedy)) from None

@@ -1,0 +1,100 @@
+"""Run: the folder of one training. With it alone, its models can be used and its score be understood.
+
+    recipe.toml        every setting, as it was trained with     environment.json   versions, machine, times
+    log.jsonl          a line for each judgement                 weights.pt         for training further
+    model.onnx         the model, with its card                  checkpoint.pt      for going on after an interruption
+    tuning.csv         settings tried, with their scores         score.json         of items not trained with
+    problems.csv       pictures that were passed over
+
+A run of several models has a folder fold-0, fold-1, … for the files of each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import polars as pl
+
+from tallymark.data.tables import write_frame
+from tallymark.predicting.tune import Tuning
+from tallymark.problems import BadInput, Problem, Problems
+from tallymark.recipe import Recipe, read_recipe
+from tallymark.scoring.score import Score
+
+MODEL = "model.onnx"
+RECIPE, ENVIRONMENT, TUNING, SCORE, PROBLEMS = (
+    "recipe.toml", "environment.json", "tuning.csv", "score.json", "problems.csv",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folder of a training."""
+
+    folder: Path
+
+    @property
+    def models(self) -> list[Path]:
+        """The model files, one for each fold that was held out."""
+        own = self.folder / MODEL
+        found = [own] if own.exists() else sorted(self.folder.glob(f"fold-*/{MODEL}"), key=_fold)
+        if not found:
+            remedy = "name the folder that `tallymark train … --out` wrote, or go on with --resume"
+            raise BadInput(Problem("no_model", str(self.folder), f"no {MODEL}", "the folder of a training", remedy))
+        return found
+
+    def begin(self, recipe: Recipe, *, resume: bool) -> None:
+        """Make the folder; one that is in use is only gone on with if that is asked for, and by the same recipe."""
+        stated = self.folder / RECIPE
+        if resume and stated.exists():
+            if (before := read_recipe(stated)) != recipe:
+                own, other = asdict(recipe), asdict(before)
+                name = next(name for name in own if own[name] != other[name])
+                found, expected = f"{name}={own[name]}", f"{name}={other[name]}, as it was begun with"
+                raise BadInput(Problem("other_recipe", str(stated), found, expected, "give the same, or a new folder"))
+            return
+        if self.folder.exists() and any(self.folder.iterdir()):
+            remedy = "name a new folder, or go on with --resume"
+            raise BadInput(Problem("not_empty", str(self.folder), "something", "a new or empty folder", remedy))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        recipe.save(stated)
+        self._write(ENVIRONMENT, {"begun": _now(), **environment()})
+
+    def end(self, tuning: Tuning, score: Score, problems: Problems) -> None:
+        """Write down what came of it."""
+        known = json.loads((self.folder / ENVIRONMENT).read_text())
+        self._write(ENVIRONMENT, {**known, "ended": _now()})
+        self._write(SCORE, score.as_dict())
+        write_frame(self.folder / TUNING, tuning.curve)
+        rows = [asdict(problem) for problem in problems]
+        if rows:
+            write_frame(self.folder / PROBLEMS, pl.DataFrame(rows, infer_schema_length=None))
+
+    def _write(self, name: str, value: object) -> None:
+        (self.folder / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def environment() -> dict[str, object]:
+    """What results may depend on."""
+    packages = {}
+    for name in ("tallymark", "numpy", "torch", "onnxruntime", "opencv-python-headless"):
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            packages[name] = "not installed"
+    machine = {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()}
+    return {"python": platform.python_version(), "packages": packages, **machine}
+
+
+def _fold(path: Path) -> int:
+    return int(path.parent.name.removeprefix("fold-"))
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S%z")

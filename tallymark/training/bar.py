@@ -1,0 +1,74 @@
+"""What one sees while it trains: a bar with loss, score and time to go; a line for each judgement."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+from tallymark.training.clock import Clock
+
+
+class Bar:
+    """A bar on standard error if that is a terminal; else only the lines of judgements."""
+
+    def __init__(self, clock: Clock, *, talks: bool = True) -> None:
+        self.clock, self.talks = clock, talks
+        self._sums: dict[str, float] = {}
+        self._count, self._since = 0, time.monotonic()
+        self._score = ""
+        self._bar: Any = None
+
+    def __enter__(self) -> Bar:
+        if self.talks and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            columns = (TextColumn("training"), BarColumn(), TextColumn("{task.percentage:3.0f} %  {task.description}"))
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._bar.add_task("", total=1.0)
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, parts: dict[str, float]) -> None:
+        """After a step, with the parts of its loss."""
+        for name, value in parts.items():
+            self._sums[name] = self._sums.get(name, 0.0) + value
+        self._count += 1
+        if self._bar is not None:
+            loss = sum(self._sums.values()) / self._count
+            text = f"loss {loss:.3f}  {self._score}  {_duration(self.clock.remaining())} to go"
+            self._bar.update(0, completed=self.clock.done(), description=text)
+
+    def take(self) -> dict[str, float]:
+        """The mean of every part of the loss, and steps a second, since they were last taken."""
+        seconds = time.monotonic() - self._since
+        means = {f"loss_{name}": round(value / max(self._count, 1), 5) for name, value in self._sums.items()}
+        means["steps_per_second"] = round(self._count / seconds, 3) if seconds > 0 else 0.0
+        self._sums, self._count = {}, 0
+        return means
+
+    def judged(self, line: dict[str, Any]) -> None:
+        """Print what a judgement found."""
+        self._since = time.monotonic()  # judging is not training
+        self._score = f"score {line['score']:.4f}"
+        if self.talks:
+            loss = sum(value for name, value in line.items() if name.startswith("loss_"))
+            text = f"epoch {line['epoch']:.1f}  {_duration(line['seconds'])}  loss {loss:.3f}  {self._score}"
+            if self._bar is not None:
+                self._bar.console.print(text, highlight=False)
+            else:
+                print(text, file=sys.stderr, flush=True)
+
+
+def _duration(seconds: float) -> str:
+    if seconds == float("inf"):
+        return "?"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

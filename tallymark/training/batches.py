@@ -1,0 +1,104 @@
+"""Batches: windows made by threads while the network learns; the same seed gives the same batches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tallymark.augmentation.sample import Sample
+from tallymark.centres.codes import CODES, Code
+from tallymark.centres.targets import draw_targets
+from tallymark.data.threads import ahead
+from tallymark.model.network import CentreTruth
+from tallymark.recipe import Recipe
+
+
+class Source(Protocol):
+    """Where windows come from."""
+
+    def __len__(self) -> int: ...
+
+    def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
+        """A window on an item, changed at random."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    pictures: Tensor
+    truth: CentreTruth | Tensor
+
+
+class Batches:
+    """The batches of an epoch. With several processes each makes its own share of them."""
+
+    def __init__(self, source: Source, recipe: Recipe, classes: int, rank: int = 0, world: int = 1) -> None:
+        self.source, self.recipe, self.classes = source, recipe, classes
+        self.rank, self.world = rank, world
+
+    def __len__(self) -> int:
+        """Batches to an epoch; a set smaller than a batch is one."""
+        return max(len(self.source) // (self.recipe.batch * self.world), 1)
+
+    def epoch(self, number: int, calm: Callable[[int], bool], start: int = 0) -> Iterator[Batch]:
+        """The batches from `start` on of an epoch; calm(k) says whether its batch k is made without mixing."""
+        order = np.random.default_rng([self.recipe.seed, number]).permutation(len(self.source))
+        size, total = self.recipe.batch, len(self) * self.recipe.batch * self.world
+        order = np.resize(order, total)[self.rank :: self.world]
+        numbers = np.arange(total)[self.rank :: self.world]
+
+        def make(batch: int) -> Batch:
+            quiet = calm(batch)
+            rows = slice(batch * size, (batch + 1) * size)
+            pairs = zip(numbers[rows].tolist(), order[rows].tolist(), strict=True)
+            windows = [
+                self.source.window(np.random.default_rng([self.recipe.seed, number, place]), item, quiet)
+                for place, item in pairs
+            ]
+            return self._stack(windows)
+
+        return ahead(make, range(start, len(self)), threads(), 2 * threads())
+
+    def _stack(self, windows: Sequence[Sample]) -> Batch:
+        pictures = torch.from_numpy(np.stack([window.picture for window in windows])).permute(0, 3, 1, 2)
+        if self.recipe.finds == "labels":
+            return Batch(pictures, self._chances(windows))
+        return Batch(pictures, centre_truth(windows, CODES[self.recipe.finds], self.classes, self.recipe.stride))
+
+    def _chances(self, windows: Sequence[Sample]) -> Tensor:
+        """What each picture shows, with a little given to all classes."""
+        chances = np.zeros((len(windows), self.classes), np.float32)
+        for row, window in zip(chances, windows, strict=True):
+            np.add.at(row, window.label, window.weight)
+        smoothing = self.recipe.smoothing
+        return torch.from_numpy(chances * (1 - smoothing) + smoothing / self.classes)
+
+
+def centre_truth(windows: Sequence[Sample], code: Code, classes: int, stride: int) -> CentreTruth:
+    """The targets of a batch of windows."""
+    height, width = (side // stride for side in windows[0].picture.shape[:2])
+    drawn, shapes = [], []
+    for window in windows:
+        small: Any = window.shapes.scaled(1 / stride)  # type: ignore[union-attr]  # labels have no centres
+        targets = draw_targets(code.footprint(small), window.label, classes, (height, width))
+        drawn.append(targets)
+        shapes.append(small.take(targets.object))
+    told = shapes[0]
+    for more in shapes[1:]:
+        told = told.joined(more)
+    x, y, weight = (np.concatenate([getattr(one, name) for one in drawn]) for name in ("x", "y", "weight"))
+    values = code.encode(told, x + 0.5, y + 0.5).astype(np.float32)
+    picture = np.repeat(np.arange(len(drawn)), [len(one.x) for one in drawn])
+    present = np.array([float(one.heat.max(initial=0) >= 1) for one in drawn], np.float32)
+    heat = np.stack([one.heat for one in drawn])
+    tensors = [torch.from_numpy(part) for part in (heat, picture, y, x, values, weight, present)]
+    return CentreTruth(told, *tensors)
+
+
+def threads() -> int:
+    return max(1, min(8, (os.cpu_count() or 1) // 2))

@@ -1,0 +1,40 @@
+"""How much of a training is done: counted in steps, or by the clock where it has a budget of minutes."""
+
+from __future__ import annotations
+
+import time
+
+
+class Clock:
+    """done() runs from 0 to 1. With a budget, time is set aside for judging and for writing the model."""
+
+    def __init__(self, steps: int, minutes: float | None, spent: float = 0.0) -> None:
+        self.steps, self.budget = steps, None if minutes is None else 60 * minutes
+        self.step = 0
+        self._begun = time.monotonic() - spent
+        self._judging = 0.0
+        self._aside = 0.0
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the training began, those before an interruption included."""
+        return time.monotonic() - self._begun
+
+    def judged(self, seconds: float) -> None:
+        """Remember how long judging takes: the last time it must fit in, with the tuning and export after it."""
+        self._judging = max(self._judging, seconds)
+
+    def done(self) -> float:
+        if self.budget is None:
+            return min(self.step / self.steps, 1.0)
+        self._aside = min(1.5 * self._judging + ASIDE, self.budget / 2)
+        return min(self.spent / (self.budget - self._aside), 1.0)
+
+    def remaining(self) -> float:
+        """Seconds until the last step, as it seems now."""
+        done = self.done()
+        return self.spent * (1 - done) / done if done > 0 else float("inf")
+
+
+ASIDE = 15.0
+"""Seconds that export takes."""

@@ -1,0 +1,178 @@
+"""The loop: batches, steps, judgements, checkpoints."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from tallymark.model.network import Network
+from tallymark.recipe import Recipe
+from tallymark.training.batches import Batch, Batches
+from tallymark.training.bar import Bar
+from tallymark.training.clock import Clock
+from tallymark.training.devices import Place, choose_precision
+from tallymark.training.optimiser import Average, make_optimiser, set_rate
+
+CHECKPOINT = "checkpoint.pt"
+LOG = "log.jsonl"
+SAVED_EVERY = 300.0
+"""Seconds between checkpoints, beside those at every judgement."""
+TRIMMED_FROM = 0.4
+"""The share of a training after which the largest losses are left out: by then, it is wrong labels that have them."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a network is worth on items that it was not trained with, as `better` (higher is better) and to print."""
+
+    better: float
+    shown: dict[str, float]
+
+
+Judge = Callable[[Network], Judgement]
+
+
+class Fit:
+    """One training. Everything that changes in it is an attribute, and goes into a checkpoint."""
+
+    def __init__(self, network: Network, batches: Batches, recipe: Recipe, folder: Path, place: Place) -> None:
+        self.batches, self.recipe, self.folder, self.place = batches, recipe, folder, place
+        self.network = network.to(place.device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
+        self.average = Average(self.network, recipe.average)
+        self.optimiser = make_optimiser(self.network, recipe)
+        self.precision = choose_precision(recipe.precision, place.device)
+        self.scaler = torch.amp.GradScaler(place.device.type, enabled=self.precision == torch.float16)
+        self.step, self.judgements = 0, 0
+        self.best = -float("inf")
+        self.best_weights: dict[str, Tensor] = {}
+
+    def run(self, judge: Judge, minutes: float | None, *, resume: bool = False) -> dict[str, Tensor]:
+        """Train to the end; returns the averaged weights that the judge found best."""
+        spent = self._load() if resume and (self.folder / CHECKPOINT).exists() else 0.0
+        recipe, place = self.recipe, self.place
+        clock = Clock(recipe.epochs * len(self.batches), minutes, spent)
+        clock.step = self.step
+        forward: nn.Module = self.network if place.world == 1 else DistributedDataParallel(self.network)
+        last_saved = time.monotonic()
+        with Bar(clock, talks=place.first) as bar:
+            for batch in self._batches(clock):
+                done = place.agree(clock.done())
+                if done >= 1:
+                    break
+                set_rate(self.optimiser, done, recipe.warmup)
+                parts = self._learn(forward, batch, trim=recipe.trim if done > TRIMMED_FROM else 0.0)
+                self.step += 1
+                clock.step = self.step
+                bar.update(parts)
+                done = place.agree(clock.done())
+                if done * recipe.judged >= self.judgements + 1 and done < 1:
+                    self._judge(judge, clock, bar)
+                    last_saved = time.monotonic()
+                elif place.first and time.monotonic() - last_saved > SAVED_EVERY:
+                    self._save(clock)
+                    last_saved = time.monotonic()
+            self._judge(judge, clock, bar)
+        return self.best_weights
+
+    def _batches(self, clock: Clock) -> Iterator[Batch]:
+        """Batches without end, from where the training stands."""
+        count, calm_from = len(self.batches), 1 - self.recipe.calm
+        epoch, start = divmod(self.step, count)
+        while True:
+            first = epoch * count
+
+            def calm(batch: int, first: int = first) -> bool:
+                # In a training counted in steps, what a batch is like must not depend on when it is made.
+                done = clock.done() if clock.budget is not None else (first + batch) / clock.steps
+                return done >= calm_from
+
+            yield from self.batches.epoch(epoch, calm, start)
+            epoch, start = epoch + 1, 0
+
+    def _learn(self, forward: nn.Module, batch: Batch, trim: float) -> dict[str, float]:
+        """One batch; the weights move after every `accumulate` of them."""
+        self.network.train()
+        self.network.trim = trim
+        device = self.place.device
+        pictures = batch.pictures.to(device, non_blocking=True).float()
+        with torch.autocast(device.type, self.precision, enabled=self.precision != torch.float32):
+            maps = forward(pictures)
+        truth: Any = batch.truth.to(device, non_blocking=True)
+        parts: dict[str, Tensor] = self.network.loss(maps, truth)
+        loss = torch.stack(list(parts.values())).sum() / self.recipe.accumulate
+        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]  # torch has no type for it
+        if (self.step + 1) % self.recipe.accumulate == 0:
+            self.scaler.unscale_(self.optimiser)
+            norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
+            if self.scaler.is_enabled() or torch.isfinite(norm):  # one bad batch must not ruin the weights
+                self.scaler.step(self.optimiser)
+            self.scaler.update()
+            self.optimiser.zero_grad(set_to_none=True)
+            self.average.follow(self.network)
+        return {name: float(part.detach()) for name, part in parts.items()}
+
+    def _judge(self, judge: Judge, clock: Clock, bar: Bar) -> None:
+        """Judge the averaged weights by the official rule, keep them if they are the best, write it all down."""
+        self.judgements += 1
+        if not self.place.first:
+            return
+        begun = time.monotonic()
+        self.average.network.eval()
+        judgement = judge(self.average.network)
+        clock.judged(time.monotonic() - begun)
+        if judgement.better >= self.best:
+            self.best = judgement.better
+            self.best_weights = {name: value.clone() for name, value in self.average.network.state_dict().items()}
+        line = {
+            "step": self.step,
+            "epoch": round(self.step / len(self.batches), 3),
+            "done": round(clock.done(), 4),
+            "seconds": round(clock.spent, 1),
+            **bar.take(),
+            **judgement.shown,
+        }
+        with (self.folder / LOG).open("a") as log:
+            log.write(json.dumps(line) + "\n")
+        bar.judged(line)
+        self._save(clock)
+
+    def _save(self, clock: Clock) -> None:
+        """Write everything to another file first: a kill while writing must not cost the last checkpoint."""
+        state = {
+            "network": self.network.state_dict(),
+            "average": self.average.network.state_dict(),
+            "average_steps": self.average.steps,
+            "optimiser": self.optimiser.state_dict(),
+            "scaler": self.scaler.state_dict(),
+            "random": torch.get_rng_state(),
+            "step": self.step,
+            "judgements": self.judgements,
+            "best": self.best,
+            "best_weights": self.best_weights,
+            "spent": clock.spent,
+        }
+        path = self.folder / CHECKPOINT
+        torch.save(state, path.with_suffix(".new"))
+        path.with_suffix(".new").replace(path)
+
+    def _load(self) -> float:
+        """Go on from the last checkpoint; returns the seconds spent before it."""
+        state: dict[str, Any] = torch.load(self.folder / CHECKPOINT, weights_only=True, map_location=self.place.device)
+        self.network.load_state_dict(state["network"])
+        self.average.network.load_state_dict(state["average"])
+        self.average.steps = state["average_steps"]
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.scaler.load_state_dict(state["scaler"])
+        torch.set_rng_state(state["random"].cpu())
+        self.step, self.judgements = state["step"], state["judgements"]
+        self.best, self.best_weights = state["best"], state["best_weights"]
+        return float(state["spent"])
+

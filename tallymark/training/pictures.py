@@ -1,0 +1,106 @@
+"""The pictures that are learned from: decoded once, kept while memory lasts, bad ones noted and passed over."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tallymark.augmentation.make import make_window
+from tallymark.augmentation.sample import Sample
+from tallymark.centres.codes import CODES
+from tallymark.data.catalog import Catalog
+from tallymark.data.geometry import Labels
+from tallymark.data.images import read_picture
+from tallymark.data.media import BadMedia
+from tallymark.predicting.frame import fitted
+from tallymark.problems import EVERY, BadInput, Problem, Problems
+from tallymark.recipe import Recipe
+
+KEPT = 4 << 30
+"""Bytes of decoded pictures that are kept."""
+
+
+class Together:
+    """Several sources as one."""
+
+    def __init__(self, sources: Sequence[Pictures]) -> None:
+        self.sources = sources
+        self.ends = np.cumsum([len(source) for source in sources])
+
+    def __len__(self) -> int:
+        return int(self.ends[-1])
+
+    def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
+        at = int(np.searchsorted(self.ends, item, "right"))
+        return self.sources[at].window(rng, item - (int(self.ends[at - 1]) if at else 0), calm)
+
+
+class Pictures:
+    """The labelled pictures of a catalog, in the size that the network sees them in."""
+
+    def __init__(self, catalog: Catalog, recipe: Recipe) -> None:
+        truth = catalog.truth
+        if truth is None or not len(catalog):
+            found, remedy = f"{len(catalog)} items with truth", "name the folder that has the tables too"
+            raise BadInput(Problem("no_truth", str(catalog.root), found, "items to learn from", remedy))
+        self.catalog, self.recipe = catalog, recipe
+        self.offsets, self.label = truth.offsets, truth.kind
+        labels = isinstance(truth.shapes, Labels)
+        self.shapes: Any = truth.shapes if labels else CODES[recipe.finds].shapes(truth.shapes)
+        self.problems = Problems(EVERY)
+        self._bad: set[int] = set()
+        self._kept: dict[int, tuple[np.ndarray, float]] = {}
+        self._room, self._lock = KEPT, threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.catalog)
+
+    def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
+        """A window on a picture, changed at random."""
+        return make_window(rng, self.load, item, len(self), self.recipe, calm=calm)
+
+    def load(self, item: int) -> Sample:
+        """A picture with its objects; in place of one that cannot be read, the next that can."""
+        for step in range(len(self)):
+            at = (item + step) % len(self)
+            read = self._read(at)
+            if read is None:
+                continue
+            picture, by = read
+            rows = np.arange(self.offsets[at], self.offsets[at + 1])
+            shapes = self.shapes.take(rows)
+            shapes = shapes if isinstance(shapes, Labels) else shapes.scaled(by)
+            return Sample.of(picture, shapes, self.label[rows])
+        raise BadInput(self.problems)
+
+    def _read(self, item: int) -> tuple[np.ndarray, float] | None:
+        """The picture, and by how much it was enlarged; None if it cannot be read."""
+        if item in self._bad:
+            return None
+        if item in self._kept:
+            return self._kept[item]
+        path = self.catalog.path(item)
+        try:
+            if path is None:
+                raise BadMedia("missing_media", "no file", "get the file, or exclude the item")
+            full = read_picture(path)
+        except BadMedia as bad:
+            self._note(item, bad)
+            return None
+        seen = fitted(full, self.recipe.side)
+        read = seen, seen.shape[1] / full.shape[1]
+        with self._lock:
+            if item not in self._kept and seen.nbytes <= self._room:
+                self._kept[item] = read
+                self._room -= seen.nbytes
+        return read
+
+    def _note(self, item: int, bad: BadMedia) -> None:
+        with self._lock:
+            if item not in self._bad:
+                self._bad.add(item)
+                place, name = self.catalog.place(item), self.catalog.items.ids[item]
+                self.problems.add(Problem(bad.kind, place, bad.found, "a picture", bad.remedy, item=name))

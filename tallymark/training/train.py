@@ -1,0 +1,164 @@
+"""From a data set to a run: deal folds, train a model for each that is held out, tune, and write the models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tallymark.data.annotations import Annotations, join_items
+from tallymark.data.catalog import Catalog
+from tallymark.data.items import Items
+from tallymark.data.splits import Folds, make_folds
+from tallymark.model.network import Network, make_network
+from tallymark.model.weights import WEIGHTS, read_state
+from tallymark.predicting.card import Card
+from tallymark.predicting.raw import Raw, join_raw
+from tallymark.predicting.run import MODEL, Run
+from tallymark.predicting.tune import Rule, Tuning, cross_tuned, tune
+from tallymark.problems import EVERY, BadInput, Problem, Problems
+from tallymark.recipe import Recipe
+from tallymark.scoring.score import Score
+from tallymark.training.batches import Batches, Source
+from tallymark.training.devices import Place, take_place
+from tallymark.training.export import export
+from tallymark.training.fit import Fit
+from tallymark.training.judging import Official
+from tallymark.training.pictures import Pictures, Together
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a training is to do.
+
+    challenge: its name, for the card. rule: its score. catalog: the data. also: more to learn from, never judged by.
+    minutes: for all models together. folds: a table of folds, in place of dealing them.
+    """
+
+    challenge: str
+    rule: Rule
+    catalog: Catalog
+    recipe: Recipe
+    folder: Path
+    also: tuple[Catalog, ...] = ()
+    minutes: float | None = None
+    folds: Folds | None = None
+    resume: bool = False
+
+
+@dataclass(frozen=True)
+class Trained:
+    """score: that of items which no model was trained with. problems: pictures that were passed over."""
+
+    run: Run
+    tuning: Tuning
+    score: Score
+    problems: Problems
+
+
+@dataclass(frozen=True)
+class Held:
+    """A model's own part of the data: what it learns from, what it is judged by, and where its files are."""
+
+    learned: Catalog
+    judged: Catalog
+    folder: Path
+
+
+def train(plan: Plan) -> Trained | None:
+    """Train, tune and write the run. None in all processes of a distributed training but the first."""
+    with take_place() as place:
+        run = Run(plan.folder)
+        if place.first:
+            run.begin(plan.recipe, resume=plan.resume)
+        held, classes, problems = hold_out(plan), class_names(plan.catalog), Problems(EVERY)
+        networks = [_train_one(plan, one, len(held), max(len(classes), 1), place, problems) for one in held]
+        if not place.first:
+            return None
+        told = [
+            Official(one.judged, plan.recipe, plan.rule).predict(network)
+            for one, network in zip(held, networks, strict=True)
+        ]
+        tuning, score = settle_on(plan, told, held)
+        facts = {"score": score.value, "judged": sum(len(one.judged) for one in held)}
+        card = Card(plan.challenge, tuning.recipe, classes, facts)
+        for network, one in zip(networks, held, strict=True):
+            export(network, card, one.folder / MODEL)
+        run.end(tuning, score, problems)
+        return Trained(run, tuning, score, problems)
+
+
+def hold_out(plan: Plan) -> list[Held]:
+    """The official validation set if there is one and a single model is wanted; else a fold for each model."""
+    recipe, catalog = plan.recipe, plan.catalog
+    known = catalog.select(catalog.labelled)
+    parts = ("train", "val") if recipe.clean else ("train",)
+    own, val = known.of(*parts), known.of("val")
+    if recipe.models == 1 and plan.folds is None and len(val) and not recipe.clean:
+        return [Held(own, val, plan.folder)]
+    folds = plan.folds or _deal(own, recipe)
+    if recipe.models > folds.count:
+        found, remedy = f"models={recipe.models}", "ask for fewer models, or deal more folds"
+        raise BadInput(Problem("bad_option", "recipe", found, f"at most {folds.count}, one for each fold", remedy))
+    alone = recipe.models == 1
+    return [
+        Held(*folds.split(own, fold), plan.folder if alone else plan.folder / f"fold-{fold}")
+        for fold in range(recipe.models)
+    ]
+
+
+def _deal(catalog: Catalog, recipe: Recipe) -> Folds:
+    if recipe.apart == "items":
+        catalog = replace(catalog, items=Items(catalog.items.ids), cells=1)
+        if catalog.truth is not None:
+            catalog = replace(catalog, truth=catalog.truth.onto(catalog.items))
+    return make_folds(catalog, recipe.folds, recipe.seed)
+
+
+def class_names(catalog: Catalog) -> tuple[str, ...]:
+    return () if catalog.truth is None else catalog.truth.classes
+
+
+def _train_one(plan: Plan, held: Held, models: int, classes: int, place: Place, problems: Problems) -> Network:
+    """One model; if it was trained before the interruption that is resumed from, only its weights are read."""
+    recipe, folder = plan.recipe, held.folder
+    if place.first:
+        folder.mkdir(parents=True, exist_ok=True)
+    network = make_network(recipe, classes)
+    finished = folder / WEIGHTS
+    if plan.resume and finished.exists():
+        network.load_state_dict(read_state(finished))
+        return network.eval()
+    sources = [Pictures(catalog, recipe) for catalog in (held.learned, *plan.also)]
+    source: Source = sources[0] if len(sources) == 1 else Together(sources)
+    batches = Batches(source, recipe, classes, place.rank, place.world)
+    minutes = None if plan.minutes is None else plan.minutes / models
+    judge = Official(held.judged, recipe, plan.rule)
+    weights = Fit(network, batches, recipe, folder, place).run(judge, minutes, resume=plan.resume)
+    for one in sources:
+        problems.merge(one.problems)
+    if place.first:
+        network.load_state_dict(weights)
+        torch.save(network.state_dict(), finished)
+    return network.eval()
+
+
+def settle_on(plan: Plan, told: Sequence[Raw], held: Sequence[Held]) -> tuple[Tuning, Score]:
+    """The settings that are best on all items held out, and the score of items under settings tuned without them.
+
+    With one model there is nothing else to tune on, and the score is that of the tuned items themselves.
+    """
+    truths = [_truth(one.judged) for one in held]
+    tuning = tune(join_raw(told), join_items(truths), plan.recipe, plan.rule)
+    if len(told) == 1:
+        return tuning, tuning.score
+    return tuning, cross_tuned(told, truths, plan.recipe, plan.rule)
+
+
+def _truth(catalog: Catalog) -> Annotations[Any]:
+    if catalog.truth is None:
+        raise ValueError("no truth to judge by")
+    return catalog.truth
