@@ -22,6 +22,7 @@ _HOME = {
     "Labels": "tallymark.data.geometry",
     "Masks": "tallymark.data.geometry",
     "Problem": "tallymark.problems",
+    "Recipe": "tallymark.recipe",
     "RotatedBoxes": "tallymark.data.geometry",
     "Score": "tallymark.scoring.score",
     "challenge": "tallymark.registry",
@@ -29,6 +30,7 @@ _HOME = {
     "check": "tallymark.verbs",
     "compare": "tallymark.verbs",
     "explore": "tallymark.verbs",
+    "predict": "tallymark.modelling",
     "read": "tallymark.verbs",
     "read_submission": "tallymark.verbs",
     "read_truth": "tallymark.verbs",
@@ -36,6 +38,7 @@ _HOME = {
     "score": "tallymark.verbs",
     "split": "tallymark.verbs",
     "synth": "tallymark.verbs",
+    "train": "tallymark.modelling",
     "write": "tallymark.verbs",
 }
 __all__ = [
@@ -50,6 +53,7 @@ __all__ = [
     "Labels",
     "Masks",
     "Problem",
+    "Recipe",
     "RotatedBoxes",
     "Score",
     "challenge",
@@ -57,6 +61,7 @@ __all__ = [
     "check",
     "compare",
     "explore",
+    "predict",
     "read",
     "read_submission",
     "read_truth",
@@ -64,6 +69,7 @@ __all__ = [
     "score",
     "split",
     "synth",
+    "train",
     "write",
 ]
 
@@ -72,7 +78,9 @@ if TYPE_CHECKING:
     from tallymark.data.catalog import Catalog
     from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks, RotatedBoxes
     from tallymark.data.items import Items
+    from tallymark.modelling import predict, train
     from tallymark.problems import BadInput, Problem
+    from tallymark.recipe import Recipe
     from tallymark.registry import Challenge, challenge, challenge_names
     from tallymark.scoring.score import Score
     from tallymark.verbs import (

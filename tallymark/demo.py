@@ -1,40 +1,90 @@
-"""The demo: a synthetic data set of each challenge, checked and explored; example files, checked and scored."""
+"""The demo: synthetic official files, a tiny training, predictions, a submission, its check and its official score."""
 
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from tallymark import verbs
+from tallymark import modelling, verbs
+from tallymark.predicting.trivial import guess_for
 from tallymark.registry import Challenge, challenge, challenge_names
-from tallymark.terminal import plural
+from tallymark.terminal import plural, show_table
 
 ITEMS = 30
+SOLUTION = "solution.csv"
+"""Where a synthetic data set has the answers for its test part."""
 
 
 def run(names: Sequence[str], out: Path, console: Console) -> None:
     """Write each challenge's files below `out`, and show what can be done with them."""
+    results = []
     for what in [challenge(name) for name in names or challenge_names()]:
         console.rule(f"[bold]{what.name}[/bold]: {what.title}")
-        if what.has("read") and what.has("synth"):
-            _show_data(what, out / what.name, console)
-        _show_score(what, out / what.name, console)
+        folder = out / what.name
+        data = _make_data(what, folder, console)
+        if what.has("recipe"):
+            results.append(_learn(what, data, folder, console))
+        else:
+            _show_score(what, folder, console)
+    columns = ("challenge", "trivial score", "our score", "better is", "seconds")
+    show_table("after a tiny training, on test items that were never seen", columns, results, console)
 
 
-def _show_data(what: Challenge, folder: Path, console: Console) -> None:
+def _make_data(what: Challenge, folder: Path, console: Console) -> Path:
     """A data set in the official formats, and a page of what is in it."""
     data, page = folder / "data", folder / "explore.html"
+    settings = dict(getattr(what.module("synth"), "DEMO", {}))
     if not data.exists():
-        verbs.synth(what.name, data, items=ITEMS, **getattr(what.module("synth"), "DEMO", {}))
-    checked = verbs.check(what.name, data)
+        items = settings.pop("items", ITEMS)
+        _say(console, f"making {data}: {items} items in the official formats")
+        verbs.synth(what.name, data, items=items, **settings)
+    options = reading_of(what)
+    checked = verbs.check(what.name, data, **options)
     faults = f", {plural(checked.problems.total, 'problem')}" if checked.problems else ", no problem"
-    _say(console, f"{data}: {checked.counts}{faults}")
-    verbs.explore(what.name, data, page)
+    _say(console, f"checked {data}: {checked.counts}{faults}")
+    verbs.explore(what.name, data, page, **options)
     _say(console, f"look at {page}")
-    _suggest(console, f"check {what.name} {data}", f"explore {what.name} {data}", f"split {what.name} {data}")
+    return data
+
+
+def reading_of(what: Challenge) -> dict[str, Any]:
+    """How the demo's own data are to be read, where they differ from the official ones."""
+    return dict(getattr(what.module("synth"), "DEMO_READING", {}))
+
+
+def _learn(what: Challenge, data: Path, folder: Path, console: Console) -> tuple[str, float, float, str, int]:
+    """Train, predict, hand in, score; with the score of a guess beside."""
+    begun, options = time.monotonic(), reading_of(what)
+    trained, submission = folder / "run", folder / "submission.csv"
+    if trained.exists():
+        shutil.rmtree(trained)
+    _say(console, f"training {trained} (preset tiny)")
+    modelling.train(what.name, data, trained, preset="tiny", reading=options)
+    predicted = modelling.predict(trained, data, submission, reading=options)
+    checked = verbs.check(what.name, submission, against=data, **options)
+    checked.problems.raise_if_any()
+    _say(console, f"{submission}: valid, {checked.counts}")
+    guessed = folder / "trivial.csv"
+    catalog = verbs.read(what.name, data, **options)
+    guess = guess_for(catalog, predicted.found.items, predicted.raw.size)
+    verbs.write(what.name, guess, guessed, **options)
+    truth = data / SOLUTION
+    trivial, ours = (verbs.score(what.name, truth, path, **options) for path in (guessed, submission))
+    ours.show(console)
+    extra = "".join(f" -r {name}={value}" for name, value in options.items())
+    _suggest(
+        console,
+        f"check {what.name} FOLDER{extra}",
+        f"train {what.name} FOLDER --out run{extra}",
+        f"predict run FOLDER --out submission.csv{extra}",
+        f"score {what.name} {truth} {submission}{extra}",
+    )
+    return what.name, trivial.value, ours.value, ours.better, round(time.monotonic() - begun)
 
 
 def _show_score(what: Challenge, folder: Path, console: Console) -> None:

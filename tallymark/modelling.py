@@ -38,7 +38,7 @@ def train(
     exclude: Source | None = None,
     also: Sequence[Source] = (),
     pseudo: Source | None = None,
-    folds: Source | None = None,
+    split: Source | None = None,
     reading: Options | None = None,
     **changes: object,
 ) -> Trained | None:
@@ -49,7 +49,7 @@ def train(
     preset: `tiny`, `small` or `full`, of which `changes` replace fields. minutes: fit the training into this time.
     resume: go on with what is in `out`. exclude: a list of bad items. also: more data sets to learn from.
     pseudo: a folder without truth: what the run that `weights` names finds in it is learned from too.
-    folds: a table of folds, as `split` makes it.
+    split: a table of folds, as `tallymark.split` makes it, in place of dealing them.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def train(
     from tallymark.training.train import train as carry_out
 
     what, options = challenge(name), dict(reading or {})
-    recipe = find_preset(name, preset).but(changes)
+    recipe = find_preset(name, preset).but(**changes)
     chosen: Any = parse_reading(what.reading, options)
     more = [read(name, place, **options) for place in also]
     if pseudo is not None:
@@ -73,10 +73,30 @@ def train(
         folder=Path(out),
         also=tuple(found.select(found.labelled) for found in more),
         minutes=minutes,
-        folds=None if folds is None else read_folds(folds),
+        folds=None if split is None else read_folds(split),
         resume=resume,
     )
-    return carry_out(plan)
+    trained = carry_out(plan)
+    if trained is not None and trained.told.chances is not None:
+        _list_suspects(trained)
+    return trained
+
+
+def _list_suspects(trained: Trained) -> None:
+    """Write down which labels are probably wrong, of items whose models did not learn from them."""
+    from tallymark.data.tables import write_frame
+    from tallymark.predicting.suspects import find_suspects
+    from tallymark.reporting.suspects import write_suspects
+
+    told, folder = trained.told, trained.run.folder
+    seen = np.isfinite(told.size).all(axis=1)
+    judged = trained.judged.select(seen)
+    if told.chances is None or judged.truth is None or not len(judged):
+        return
+    label, classes = judged.truth.shapes.label[judged.truth.offsets[:-1]], judged.truth.classes
+    suspects = find_suspects(told.chances[seen], label, judged.items, classes, most=len(judged))
+    write_frame(folder / "suspects.csv", suspects)
+    write_suspects(judged, suspects, folder / "suspects.html", title=f"Suspected labels in {judged.root}")
 
 
 def find_preset(name: str, preset: str) -> Recipe:

@@ -6,7 +6,6 @@ A challenge names presets of it in its `recipe.py`; `train CHALLENGE FOLDER key=
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -112,9 +111,9 @@ class Recipe:
     gate: Share = Share(0.0)
     quality: Share = Share(0.5)
 
-    def but(self, given: Mapping[str, object]) -> Recipe:
+    def but(self, /, **given: object) -> Recipe:
         """The same with some fields replaced; an unknown field or a value that it cannot have is a `BadInput`."""
-        return parse_reading(Recipe, asdict(self) | dict(given))
+        return parse_reading(Recipe, asdict(self) | given)
 
     def save(self, path: Path) -> None:
         """Write it as TOML."""
@@ -124,7 +123,7 @@ class Recipe:
 def read_recipe(path: Path) -> Recipe:
     """A recipe as `Recipe.save` wrote it; fields that are not in it have their default."""
     try:
-        return Recipe().but(tomllib.loads(path.read_text()))
+        return Recipe().but(**tomllib.loads(path.read_text()))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         remedy = "name a recipe.toml that training wrote"
         raise BadInput(Problem("bad_recipe", str(path), str(error), "a recipe", remedy)) from None

@@ -11,17 +11,22 @@ PACKAGE = Path(__file__).parent.parent / "tallymark"
 LAYERS = [
     ["problems"],
     ["reading", "terminal"],
+    ["recipe"],
     ["data"],
-    ["submit", "scoring", "scenes", "formats"],
+    ["submit", "scoring", "scenes", "formats", "centres", "augmentation"],
+    ["model", "predicting"],
+    ["training"],
     ["reporting"],
     ["registry"],
     ["pairing"],
     ["verbs"],
+    ["modelling"],
     ["demo"],
+    ["commands"],
     ["cli"],
     ["__init__", "__main__"],
 ]
-CORE = {"problems", "reading", "data", "submit", "scoring", "scenes", "formats", "registry", "challenges"}
+CORE = {"problems", "reading", "recipe", "data", "submit", "scoring", "scenes", "formats", "registry", "challenges"}
 """What a challenge may import."""
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 MODULES = sorted(PACKAGE.rglob("*.py"))

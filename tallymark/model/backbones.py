@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+
 from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 
 class Backbone(nn.Module):
@@ -19,10 +22,12 @@ class Backbone(nn.Module):
     def __init__(self, shift: float = 127.0, scale: float = 64.0) -> None:
         super().__init__()
         self.shift, self.scale = shift, scale
+        self._folded: tuple[nn.Module, ...] = ()  # not a module's child, so that no state dict has it
+        self.register_load_state_dict_post_hook(_forget_folded)  # type: ignore[no-untyped-call]  # torch has no type
 
     def forward(self, picture: Tensor) -> list[Tensor]:
         features, out = (picture - self.shift) / self.scale, list[Tensor]()
-        for number, stage in enumerate(self.stages):
+        for number, stage in enumerate([*self._frozen_stages(), *self.stages[self.frozen :]]):
             features = stage(features)
             if number in self.taken:
                 out.append(features)
@@ -30,16 +35,38 @@ class Backbone(nn.Module):
 
     def freeze(self, count: int) -> None:
         """The first stages stay as they are, their running means included."""
-        self.frozen = count
+        self.frozen, self._folded = count, ()
         for stage in self.stages[:count]:
             stage.requires_grad_(False)
         self.train(self.training)
+
+    def _frozen_stages(self) -> tuple[nn.Module, ...]:
+        """The stages that do not learn, with normalisations folded into convolutions: a fifth of their time."""
+        if len(self._folded) != self.frozen:
+            self._folded = tuple(fold(stage) for stage in self.stages[: self.frozen])
+        return self._folded
 
     def train(self, mode: bool = True) -> Backbone:
         super().train(mode)
         for stage in self.stages[: self.frozen]:
             stage.eval()
         return self
+
+
+def _forget_folded(backbone: nn.Module, keys: object) -> None:
+    backbone._folded = ()  # type: ignore[assignment]  # other weights were loaded
+
+
+def fold(module: nn.Module) -> nn.Module:
+    """A copy that gives the same, in which every convolution has taken over the normalisation after it."""
+    folded = copy.deepcopy(module).eval()
+    for part in folded.modules():
+        if isinstance(part, nn.Sequential):
+            for number in range(len(part) - 1):
+                first, second = part[number], part[number + 1]
+                if isinstance(first, nn.Conv2d) and isinstance(second, nn.BatchNorm2d):
+                    part[number], part[number + 1] = fuse_conv_bn_eval(first, second), nn.Identity()
+    return folded.requires_grad_(False)
 
 
 def convolution(inputs: int, outputs: int, side: int = 3, stride: int = 1, groups: int = 1) -> list[nn.Module]:
@@ -145,5 +172,3 @@ def initialise(module: nn.Module) -> None:
             nn.init.kaiming_normal_(part.weight, mode="fan_out", nonlinearity="relu")
             if part.bias is not None:
                 nn.init.zeros_(part.bias)
-
-

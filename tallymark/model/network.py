@@ -17,7 +17,6 @@ from tallymark.model.losses import BY_CODE, focal, soft_cross_entropy, trimmed_m
 from tallymark.model.weights import load_backbone
 from tallymark.recipe import Recipe
 
-
 LEVEL = {4: 0, 8: 1, 16: 2}
 """The finest features that are used, by the pixels to a cell."""
 
@@ -82,6 +81,12 @@ class Centres(nn.Module):
             "presence": 0.25 * functional.binary_cross_entropy_with_logits(maps["presence"].float(), truth.present),
         }
 
+    @torch.no_grad()
+    def begin(self, truth: CentreTruth) -> None:
+        """Before anything is learned, tell the mean shape: it takes long to get there by small steps."""
+        if len(truth.values):
+            self.head.values.bias[: self.code.values] = truth.values.mean(0)  # type: ignore[index]  # it has a bias
+
     def _overlap(self, values: Tensor, truth: CentreTruth) -> Tensor:
         """How well each told shape fits the true one, by the geometry's own overlap."""
         x, y = (truth.x + 0.5).numpy(force=True), (truth.y + 0.5).numpy(force=True)
@@ -109,6 +114,9 @@ class Classes(nn.Module):
 
     def readout(self, pictures: Tensor) -> dict[str, Tensor]:
         return {"classes": self(pictures)["classes"].softmax(1)}
+
+    def begin(self, chances: Tensor) -> None:
+        """There is nothing to know beforehand."""
 
     def loss(self, maps: dict[str, Tensor], chances: Tensor) -> dict[str, Tensor]:
         return {"classes": trimmed_mean(soft_cross_entropy(maps["classes"].float(), chances), self.trim)}

@@ -31,7 +31,7 @@ class Card:
     def read(cls, text: str, path: Path) -> Card:
         try:
             told = json.loads(text)
-            recipe = Recipe().but(told["recipe"])
+            recipe = Recipe().but(**told["recipe"])
             return cls(told["challenge"], recipe, tuple(told["classes"]), told.get("facts", {}))
         except (ValueError, KeyError, TypeError):
             found, remedy = "no card that can be read", "use a model.onnx that training wrote"

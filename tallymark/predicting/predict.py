@@ -34,12 +34,18 @@ class Predictor:
         self.sessions = [Session(path, runtime) for path in models]
         self.card: Card = self.sessions[0].card
         for path, session in zip(models, self.sessions, strict=True):
-            if session.card.challenge != self.card.challenge or session.card.recipe.finds != self.card.recipe.finds:
-                found, expected = f"a model for {session.card.challenge}", f"one for {self.card.challenge}"
+            if _told(session.card) != _told(self.card):
+                found, expected = (f"a model for {', '.join(_told(card))}" for card in (session.card, self.card))
                 raise BadInput(Problem("other_model", str(path), found, expected, "use models of one challenge"))
 
     def predict(self, catalog: Catalog, **changes: object) -> Predicted:
         """What is found in every item; `changes` are fields of the recipe, such as `views` or `cut`."""
-        recipe, problems = self.card.recipe.but(changes), Problems(EVERY)
+        recipe, problems = self.card.recipe.but(**changes), Problems(EVERY)
         raw = look(catalog, self.sessions, recipe, problems)
         return Predicted(settle(raw, recipe), raw, recipe, problems)
+
+
+def _told(card: Card) -> tuple[str, ...]:
+    """What models must have in common for the mean of their maps to mean anything."""
+    classes = len(card.classes)
+    return card.challenge, card.recipe.finds, f"stride {card.recipe.stride}", f"{classes} classes"

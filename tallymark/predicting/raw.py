@@ -18,7 +18,7 @@ from tallymark.data.images import read_picture
 from tallymark.data.items import Items
 from tallymark.data.media import BadMedia
 from tallymark.data.threads import ahead
-from tallymark.predicting.frame import fitted, padded, squared
+from tallymark.predicting.frame import BLOCK, GREY, fitted, padded, squared
 from tallymark.problems import Problem, Problems
 from tallymark.recipe import Recipe
 from tallymark.terminal import progress
@@ -61,7 +61,9 @@ def join_raw(parts: Sequence[Raw]) -> Raw:
     return Raw(found.items, size, found=found, presence=presence)
 
 
-def look(catalog: Catalog, models: Sequence[Model], recipe: Recipe, problems: Problems, what: str = "predicting") -> Raw:
+def look(
+    catalog: Catalog, models: Sequence[Model], recipe: Recipe, problems: Problems, what: str = "predicting"
+) -> Raw:
     """Show every picture to the models. One that cannot be read is a problem, and has no findings."""
 
     def read(item: int) -> np.ndarray | None:
@@ -97,7 +99,8 @@ def _chances(items: Items, pictures: Any, models: Sequence[Model], recipe: Recip
         seen = squared(picture, recipe.side)
         shown = [view.of(seen) for view in views(recipe.views)]
         rows.append(np.mean([model(one[None])["classes"][0] for model in models for one in shown], axis=0))
-    width = next((len(row) for row in rows if row is not None), 1)
+    blank = np.full((1, BLOCK, BLOCK, 3), GREY, np.uint8)
+    width = models[0](blank)["classes"].shape[1]
     filled = [np.full(width, 1 / width) if row is None else row for row in rows]
     return Raw(items, np.array(sizes).reshape(-1, 2), chances=np.array(filled).reshape(-1, width))
 
@@ -118,8 +121,10 @@ def _candidates(items: Items, pictures: Any, models: Sequence[Model], recipe: Re
         values = maps["values"][:, peaks.y, peaks.x].T
         quality = maps["quality"][0, peaks.y, peaks.x]
         score = peaks.heat ** (1 - recipe.quality) * quality**recipe.quality
-        by = recipe.stride * picture.shape[1] / seen.shape[1]
-        columns.append((np.full(len(score), number), peaks.x, peaks.y, values, score, peaks.label, np.full(len(score), by)))
+        by = recipe.stride * max(picture.shape[:2]) / max(seen.shape[:2])  # the shorter side is rounded
+        columns.append(
+            (np.full(len(score), number), peaks.x, peaks.y, values, score, peaks.label, np.full(len(score), by))
+        )
     if columns:
         item, x, y, values, score, label, by = (np.concatenate(column) for column in zip(*columns, strict=True))
     else:

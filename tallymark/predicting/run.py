@@ -4,7 +4,7 @@
     log.jsonl          a line for each judgement                 weights.pt         for training further
     model.onnx         the model, with its card                  checkpoint.pt      for going on after an interruption
     tuning.csv         settings tried, with their scores         score.json         of items not trained with
-    problems.csv       pictures that were passed over
+    problems.csv       pictures that were passed over           suspects.csv       labels that are probably wrong (food)
 
 A run of several models has a folder fold-0, fold-1, … for the files of each.
 """

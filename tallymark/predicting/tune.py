@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -13,7 +13,6 @@ import polars as pl
 from tallymark.data.annotations import Annotations, join_items
 from tallymark.predicting.raw import Raw, join_raw
 from tallymark.predicting.settle import keep_sure, merge, settle
-from tallymark.reading import Share
 from tallymark.recipe import Recipe
 from tallymark.scoring.score import Score
 
@@ -33,9 +32,7 @@ class Tuning:
     curve: pl.DataFrame
 
 
-def tune(
-    raw: Raw, truth: Annotations[Any], recipe: Recipe, rule: Rule, *, thorough: bool = True
-) -> Tuning:
+def tune(raw: Raw, truth: Annotations[Any], recipe: Recipe, rule: Rule, *, thorough: bool = True) -> Tuning:
     """Try settings on predictions of items with known truth. `thorough`: overlaps and gates too, not only cuts."""
     if raw.chances is not None:
         score = rule(truth, settle(raw, recipe))
@@ -48,8 +45,9 @@ def tune(
     steady = np.array([row[3] for row in rows]).reshape(len(overlaps), len(gates), len(CUTS))
     wide = np.pad(steady, ((0, 0), (0, 0), (1, 1)), mode="edge")
     steady = (wide[..., :-2] + 2 * wide[..., 1:-1] + wide[..., 2:]) / 4
-    overlap, gate, cut = (float(value) for value in rows[int(np.argmax(steady))][:3])
-    chosen = replace(recipe, overlap=Share(overlap), gate=Share(gate), cut=Share(cut))
+    best = np.argmax if rule(truth, settle(raw, recipe)).better == "higher" else np.argmin
+    overlap, gate, cut = (float(value) for value in rows[int(best(steady))][:3])
+    chosen = recipe.but(overlap=overlap, gate=gate, cut=cut)
     return Tuning(chosen, rule(truth, settle(raw, chosen)), curve)
 
 
@@ -72,7 +70,7 @@ def _curve(
     gates: tuple[float, ...],
 ) -> Iterator[tuple[float, float, float, float]]:
     for overlap in overlaps:
-        merged = merge(raw, replace(recipe, overlap=Share(overlap)))
+        merged = merge(raw, recipe.but(overlap=overlap))
         for gate, cut in product(gates, CUTS):
-            kept = keep_sure(merged, raw, replace(recipe, gate=Share(gate), cut=Share(cut)))
+            kept = keep_sure(merged, raw, recipe.but(gate=gate, cut=cut))
             yield overlap, gate, cut, rule(truth, kept).value

@@ -15,8 +15,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from tallymark.model.network import Network
 from tallymark.recipe import Recipe
-from tallymark.training.batches import Batch, Batches
 from tallymark.training.bar import Bar
+from tallymark.training.batches import Batch, Batches
 from tallymark.training.clock import Clock
 from tallymark.training.devices import Place, choose_precision
 from tallymark.training.optimiser import Average, make_optimiser, set_rate
@@ -56,8 +56,11 @@ class Fit:
 
     def run(self, judge: Judge, minutes: float | None, *, resume: bool = False) -> dict[str, Tensor]:
         """Train to the end; returns the averaged weights that the judge found best."""
-        spent = self._load() if resume and (self.folder / CHECKPOINT).exists() else 0.0
-        recipe, place = self.recipe, self.place
+        recipe, place, spent = self.recipe, self.place, 0.0
+        if resume and (self.folder / CHECKPOINT).exists():
+            spent = self._load()
+        else:
+            self._begin()
         clock = Clock(recipe.epochs * len(self.batches), minutes, spent)
         clock.step = self.step
         forward: nn.Module = self.network if place.world == 1 else DistributedDataParallel(self.network)
@@ -81,6 +84,13 @@ class Fit:
                     last_saved = time.monotonic()
             self._judge(judge, clock, bar)
         return self.best_weights
+
+    def _begin(self) -> None:
+        """The first guess of all processes is that of the first one's first batch."""
+        first = next(self.batches.epoch(0, lambda batch: True))
+        truth: Any = first.truth.to(self.place.device)
+        self.network.begin(truth)
+        self.average.network.load_state_dict(self.network.state_dict())
 
     def _batches(self, clock: Clock) -> Iterator[Batch]:
         """Batches without end, from where the training stands."""
@@ -175,4 +185,3 @@ class Fit:
         self.step, self.judgements = state["step"], state["judgements"]
         self.best, self.best_weights = state["best"], state["best_weights"]
         return float(state["spent"])
-

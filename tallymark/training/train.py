@@ -51,12 +51,17 @@ class Plan:
 
 @dataclass(frozen=True)
 class Trained:
-    """score: that of items which no model was trained with. problems: pictures that were passed over."""
+    """score: that of items which no model was trained with. problems: pictures that were passed over.
+
+    told: what the models said of the items that they were judged by, which are `judged`, in the same order.
+    """
 
     run: Run
     tuning: Tuning
     score: Score
     problems: Problems
+    told: Raw
+    judged: Catalog
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,9 @@ def train(plan: Plan) -> Trained | None:
         for network, one in zip(networks, held, strict=True):
             export(network, card, one.folder / MODEL)
         run.end(tuning, score, problems)
-        return Trained(run, tuning, score, problems)
+        raw = join_raw(told)
+        judged = plan.catalog.select(plan.catalog.items.find(raw.items.ids))
+        return Trained(run, tuning, score, problems, raw, judged)
 
 
 def hold_out(plan: Plan) -> list[Held]:
@@ -136,7 +143,7 @@ def _train_one(plan: Plan, held: Held, models: int, classes: int, place: Place, 
     source: Source = sources[0] if len(sources) == 1 else Together(sources)
     batches = Batches(source, recipe, classes, place.rank, place.world)
     minutes = None if plan.minutes is None else plan.minutes / models
-    judge = Official(held.judged, recipe, plan.rule)
+    judge = Official(held.judged, recipe.but(views=1), plan.rule)  # one view tells epochs apart as well as eight
     weights = Fit(network, batches, recipe, folder, place).run(judge, minutes, resume=plan.resume)
     for one in sources:
         problems.merge(one.problems)

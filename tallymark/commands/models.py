@@ -1,0 +1,144 @@
+"""Models: train, predict, demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tallymark.commands.options import (
+    DataFolder,
+    Exclude,
+    Json,
+    Name,
+    Readings,
+    choice_of,
+    options_of,
+    print_json,
+    problems_as_output,
+)
+
+
+def train(
+    challenge: Name,
+    folder: DataFolder,
+    changes: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Fields of the recipe: see `tallymark list CHALLENGE`."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write the run to.")] = Path("run"),
+    preset: Annotated[str, typer.Option(help="tiny (a minute), small (a CPU) or full (a GPU).")] = "small",
+    minutes: Annotated[float | None, typer.Option(min=0.1, help="Fit the training into this time.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the folder.")] = False,
+    exclude: Exclude = None,
+    also: Annotated[list[Path] | None, typer.Option(help="Another data set to learn from. May be repeated.")] = None,
+    pseudo: Annotated[
+        Path | None,
+        typer.Option(help="A folder without truth: what the run `weights=RUN` finds in it is learned from too."),
+    ] = None,
+    split: Annotated[Path | None, typer.Option(help="A table of folds, as `tallymark split` writes it.")] = None,
+    reading: Readings = None,
+    json_: Json = False,
+) -> None:
+    """Train a model on official files, tune it by the official rule, and write all that predicting needs.
+
+    The score that it prints is that of items which were held out. Several processes: torchrun -m tallymark train …
+    """
+    with problems_as_output(json_):
+        from tallymark import modelling
+        from tallymark.terminal import console, say, show_problems
+
+        trained = modelling.train(
+            challenge,
+            folder,
+            out,
+            preset=preset,
+            minutes=minutes,
+            resume=resume,
+            exclude=exclude,
+            also=also or (),
+            pseudo=pseudo,
+            split=split,
+            reading=options_of(reading),
+            **options_of(changes),
+        )
+        if trained is None:
+            return
+        if json_:
+            passed_over = trained.problems.as_dict()
+            print_json({"run": str(out), **trained.score.as_dict(), **passed_over})
+            return
+        if trained.problems:
+            show_problems(trained.problems, console())
+        trained.score.show(console())
+        say(f"written to {out}; next: tallymark predict {out} FOLDER --out submission.csv")
+
+
+def predict(
+    model: Annotated[
+        str, typer.Argument(help="A run, a model.onnx, or a challenge that a model comes with.", show_default=False)
+    ],
+    folder: DataFolder,
+    changes: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Fields of the recipe, e.g. views=8 cut=0.4.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The submission to write.")] = None,
+    counts: Annotated[Path | None, typer.Option(help="Write how many there are in every item, and how large.")] = None,
+    objects: Annotated[Path | None, typer.Option(help="Write place, size and direction of every finding.")] = None,
+    ground: Annotated[
+        float | None, typer.Option(help="Metres on the ground to a pixel: counts per square metre, sizes in metres.")
+    ] = None,
+    part: Annotated[str, typer.Option(help="train, val, test, all; auto: test if there is one.")] = "auto",
+    runtime: Annotated[str, typer.Option(help="onnxruntime, or openvino (faster on most CPUs).")] = "onnxruntime",
+    form: Annotated[str | None, typer.Option(help="Another published form of the submission.")] = None,
+    reading: Readings = None,
+    json_: Json = False,
+) -> None:
+    """Find things in a folder of official files, or of any pictures, and write a submission that is known to be valid.
+
+    Pictures that cannot be read are listed, and count as empty.
+    """
+    with problems_as_output(json_):
+        from tallymark import modelling
+        from tallymark.data.tables import write_frame
+        from tallymark.reporting.tallies import summary, tally_items, tally_objects
+        from tallymark.terminal import console, say, show_problems
+
+        predicted = modelling.predict(
+            model,
+            folder,
+            out,
+            part=part,
+            runtime=choice_of(runtime, ("onnxruntime", "openvino")),
+            form=form,
+            reading=options_of(reading),
+            **options_of(changes),
+        )
+        table = tally_items(predicted.found, predicted.raw.size, ground)
+        if counts is not None:
+            write_frame(counts, table)
+        if objects is not None:
+            write_frame(objects, tally_objects(predicted.found, ground))
+        told = summary(table)
+        if json_:
+            print_json({"out": None if out is None else str(out), **told, **predicted.problems.as_dict()})
+            return
+        if predicted.problems:
+            show_problems(predicted.problems, console())
+        say(", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in told.items() if value is not None))
+        for path in (out, counts, objects):
+            if path is not None:
+                say(f"written to {path}")
+
+
+def demo(
+    challenges: Annotated[list[str] | None, typer.Argument(help="Which challenges; all by default.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the example files.")] = Path("demo"),
+) -> None:
+    """Make small data sets and submissions, check, explore and score them, and name the next commands to type."""
+    with problems_as_output(False):
+        from tallymark.demo import run
+        from tallymark.terminal import console
+
+        run(challenges or [], out, console())

@@ -1,0 +1,79 @@
+"""What the commands have in common: arguments, and how problems and results are printed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Name = Annotated[str, typer.Argument(help="wheat, upcalls, food, lyft or ships.", show_default=False)]
+Truth = Annotated[Path, typer.Argument(help="The official annotations, e.g. train.csv.", show_default=False)]
+Submission = Annotated[Path, typer.Argument(help="The file to hand in.", show_default=False)]
+Readings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reading",
+        "-r",
+        metavar="KEY=VALUE",
+        help="How to read a point that the official text leaves open: see `tallymark list CHALLENGE`. May be repeated.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+Images = Annotated[
+    Path | None,
+    typer.Option(help="A sample submission or data folder that names the ids to score; else those of the truth."),
+]
+Against = Annotated[
+    Path | None,
+    typer.Option(help="A sample submission or data folder: its ids must all be there, and no others."),
+]
+DataFolder = Annotated[Path, typer.Argument(help="The data set, as you unzipped it.", show_default=False)]
+Exclude = Annotated[
+    Path | None,
+    typer.Option(help="A list of items and objects to leave out, as `tallymark check … --out` writes it."),
+]
+
+
+def choice_of(value: str, allowed: tuple[str, ...]) -> Any:
+    from tallymark.problems import BadInput, Problem, nearest
+
+    if value not in allowed:
+        raise BadInput(Problem("bad_option", "command line", value, " or ".join(allowed), nearest(value, allowed)))
+    return value
+
+
+def options_of(assignments: list[str] | None) -> dict[str, Any]:
+    from tallymark.reading import parse_assignments
+
+    return dict(parse_assignments(assignments or []))
+
+
+@contextmanager
+def problems_as_output(json_: bool) -> Iterator[None]:
+    """Bad input is a table (or JSON) and exit code 2, not a traceback."""
+    from tallymark.problems import BadInput
+
+    try:
+        yield
+    except BadInput as bad:
+        if json_:
+            print_json(bad.problems.as_dict())
+        else:
+            from tallymark.terminal import console, show_problems
+
+            show_problems(bad.problems, console())
+        raise typer.Exit(2) from None
+    except BrokenPipeError:  # whoever reads our output has seen enough
+        raise
+    except OSError as error:  # reading reports its own; this is about writing
+        print(f"cannot write {error.filename}: {error.strerror}", file=sys.stderr)
+        raise typer.Exit(2) from None
+
+
+def print_json(value: object) -> None:
+    print(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))

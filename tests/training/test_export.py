@@ -1,0 +1,240 @@
+"""A model file says what the network says, wherever it is run, and tells what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import polars as pl
+import pytest
+import torch
+
+from tallymark.data.annotations import Annotations
+from tallymark.data.geometry import Boxes
+from tallymark.data.items import Items
+from tallymark.model.network import Network, make_network
+from tallymark.predicting.card import KEY, Card
+from tallymark.predicting.predict import Predictor
+from tallymark.predicting.raw import Maps, look
+from tallymark.predicting.runtime import Runtime, Session
+from tallymark.problems import BadInput, Problem, Problems
+from tallymark.recipe import Recipe
+from tallymark.training.export import export
+from tallymark.training.judging import as_model
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+TINY = Recipe().but(width=4, neck=8)
+FINDS = pytest.mark.parametrize("finds", ["boxes", "masks", "labels"])
+SIZES = [(1, 32, 64), (3, 96, 32), (2, 64, 96)]
+"""Count, height and width; the last is the one that is exported."""
+Make = Callable[..., Path]
+
+
+def network_of(recipe: Recipe, classes: int = 2) -> Network:
+    """Random weights, and running means as after some training."""
+    network = make_network(recipe, classes).train()
+    with torch.no_grad():
+        for _ in range(3):
+            network(torch.from_numpy(pictures(4, 64, 64)).permute(0, 3, 1, 2).float())
+    return network.eval()
+
+
+def pictures(count: int, height: int, width: int) -> np.ndarray:
+    return np.random.default_rng(height).integers(0, 256, (count, height, width, 3), dtype=np.uint8)
+
+
+def worst(one: Maps, other: Maps) -> float:
+    assert {name: part.shape for name, part in one.items()} == {name: part.shape for name, part in other.items()}
+    return max(float(np.abs(part - other[name]).max()) for name, part in one.items())
+
+
+def card_of(recipe: Recipe, challenge: str = "wheat", classes: tuple[str, ...] = ("ear", "awn")) -> Card:
+    return Card(challenge, recipe, classes, {"score": 0.5})
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
+    """Writes a model file, each only once."""
+    made: dict[str, Path] = {}
+
+    def of(finds: str = "boxes", challenge: str = "wheat", stride: int = 4, classes: tuple[str, ...] = ("a",)) -> Path:
+        key = f"{finds}-{challenge}-{stride}-{len(classes)}"
+        if key not in made:
+            recipe = TINY.but(finds=finds, stride=stride, side=64)
+            made[key] = tmp_path_factory.mktemp(key) / "model.onnx"
+            export(network_of(recipe, len(classes)), card_of(recipe, challenge, classes), made[key])
+        return made[key]
+
+    return of
+
+
+def problem_of(act: Callable[[], object]) -> Problem:
+    with pytest.raises(BadInput) as caught:
+        act()
+    (problem,) = caught.value.problems
+    return problem
+
+
+def same_in(runtime: Runtime, recipe: Recipe, folder: Path) -> None:
+    network = network_of(recipe)
+    export(network, card_of(recipe), folder / "model.onnx")
+    session, show = Session(folder / "model.onnx", runtime, threads=1), as_model(network)
+    for size in SIZES:
+        given = pictures(*size)
+        assert worst(session(given), show(given)) < 1e-4
+    assert sorted(path.name for path in folder.iterdir()) == ["model.onnx"]
+
+
+@FINDS
+def test_the_file_says_what_the_network_says_at_any_size(finds: str, tmp_path: Path) -> None:
+    same_in("onnxruntime", TINY.but(finds=finds), tmp_path)
+
+
+@pytest.mark.parametrize("stride", [8, 16])
+def test_and_at_any_stride_with_frozen_stages(stride: int, tmp_path: Path) -> None:
+    same_in("onnxruntime", TINY.but(stride=stride, frozen=2), tmp_path)
+
+
+@FINDS
+def test_openvino_says_the_same(finds: str, tmp_path: Path) -> None:
+    pytest.importorskip("openvino")
+    same_in("openvino", TINY.but(finds=finds), tmp_path)
+
+
+def test_exporting_leaves_the_network_as_it_is(tmp_path: Path) -> None:
+    network = network_of(TINY).train()
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    export(network, card_of(TINY), tmp_path / "model.onnx")
+    assert network.training
+    assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+
+
+@FINDS
+def test_half_the_precision_is_half_the_file(finds: str, tmp_path: Path) -> None:
+    recipe = TINY.but(finds=finds, width=12, neck=24)
+    network = network_of(recipe)
+    whole, half = tmp_path / "whole.onnx", tmp_path / "half.onnx"
+    export(network, card_of(recipe), whole)
+    export(network, card_of(recipe), half, half=True)
+    assert 0.5 <= half.stat().st_size / whole.stat().st_size < 0.56
+    session = Session(half, threads=1)
+    assert session.card == card_of(recipe)
+    for size in SIZES:
+        given = pictures(*size)
+        assert 0 < worst(session(given), as_model(network)(given)) < 1e-2
+
+
+def test_the_card_survives(tmp_path: Path) -> None:
+    recipe = TINY.but(finds="masks", cut=0.34, views=8, weights='é "x"', clean=True, rate=1e-7)
+    facts = {"score": 0.123456789, "judged": 17, "data": "Weizen — 小麦"}
+    card = Card("ships", recipe, ("ship", "böot"), facts)
+    export(network_of(TINY), card, tmp_path / "model.onnx")
+    assert Session(tmp_path / "model.onnx", threads=1).card == card
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not a model", b"\x08\x07\x12\x04"])
+def test_a_file_that_is_no_model(content: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    if content is not None:
+        path.write_bytes(content)
+    problem = problem_of(lambda: Session(path, threads=1))
+    assert (problem.kind, problem.file) == ("bad_model", str(path))
+    assert "\n" not in problem.found
+
+
+@pytest.mark.parametrize("card", [None, "", "{}", "[]", '{"challenge": "wheat", "recipe": {"cut": 7}, "classes": []}'])
+def test_a_model_without_a_card_that_can_be_read(card: str | None, make: Make, tmp_path: Path) -> None:
+    proto, path = onnx.load(str(make())), tmp_path / "model.onnx"
+    del proto.metadata_props[:]
+    if card is not None:
+        proto.metadata_props.append(onnx.StringStringEntryProto(key=KEY, value=card))
+    onnx.save(proto, str(path))
+    problem = problem_of(lambda: Session(path, threads=1))
+    assert (problem.kind, problem.file) == ("bad_model", str(path))
+    assert "card" in problem.found
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"challenge": "ships"}, "ships, boxes"),
+        ({"finds": "masks"}, "wheat, masks"),
+        ({"stride": 8}, "stride 8"),
+        ({"classes": ("a", "b")}, "2 classes"),
+    ],
+)
+def test_models_that_do_not_go_together_are_refused(other: dict[str, Any], told: str, make: Make) -> None:
+    problem = problem_of(lambda: Predictor([make(), make(**other)]))
+    assert (problem.kind, problem.file) == ("other_model", str(make(**other)))
+    assert told in problem.found
+    assert told not in problem.expected
+
+
+class Folder:
+    """As much of a catalog as predicting uses."""
+
+    def __init__(self, folder: Path, sizes: list[tuple[int, int] | None]) -> None:
+        self.items = Items(pl.Series("id", [f"p{k}" for k in range(len(sizes))], dtype=pl.String))
+        self.paths = [folder / f"p{k}.png" for k in range(len(sizes))]
+        for path, size in zip(self.paths, sizes, strict=True):
+            if size is None:
+                path.write_bytes(b"no picture")
+            else:
+                cv2.imwrite(str(path), pictures(1, *size)[0])
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def path(self, item: int) -> Path:
+        return self.paths[item]
+
+    def place(self, item: int) -> str:
+        return str(self.paths[item])
+
+
+def test_two_models_are_used_as_one(make: Make, tmp_path: Path) -> None:
+    catalog: Any = Folder(tmp_path, [(50, 70), None, (80, 40)])
+    predicted = Predictor([make(), make()]).predict(catalog, cut=0.0, views="2")
+    alone = Predictor([make()]).predict(catalog, cut=0.0, views="2")
+    assert predicted.recipe.views == 2
+    assert [problem.item for problem in predicted.problems] == ["p1"]
+    np.testing.assert_array_equal(predicted.raw.size, [[70, 50], [np.nan, np.nan], [40, 80]])
+    for one, other in zip(predicted.found.shapes.columns, alone.found.shapes.columns, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+    assert isinstance(predicted.found, Annotations)
+    boxes = predicted.found.shapes
+    assert isinstance(boxes, Boxes)
+    assert predicted.found.counts[1] == 0
+    assert len(boxes) > 0
+    width, height = predicted.raw.size[predicted.found.item].T
+    assert ((boxes.x >= 0) & (boxes.y >= 0)).all()
+    assert ((boxes.x + boxes.width <= width + 1e-9) & (boxes.y + boxes.height <= height + 1e-9)).all()
+
+
+@pytest.mark.parametrize("size", [(2000, 30), (30, 2000)])
+def test_the_far_end_of_a_narrow_picture_is_where_it_is(size: tuple[int, int], tmp_path: Path) -> None:
+    """Shrunk to 512, the shorter side of 7.7 pixels is rounded to 8, which must not stretch the longer one."""
+    catalog: Any = Folder(tmp_path, [size])
+
+    def model(given: np.ndarray) -> Maps:
+        """A box of 4 by 4 pixels in the last cell along the longer side."""
+        rows, columns = given.shape[1] // 4, given.shape[2] // 4
+        heat = np.zeros((1, 1, rows, columns), np.float32)
+        heat[0, 0, rows - 1 if rows > columns else 0, columns - 1 if columns > rows else 0] = 0.9
+        values, quality = np.full((1, 4, rows, columns), np.log(0.5)), np.ones_like(heat)
+        return {"heat": heat, "values": values, "quality": quality, "presence": np.ones(1)}
+
+    found = look(catalog, [model], TINY.but(side=512, views=1), Problems()).found
+    assert found is not None
+    (x, y, width, height) = (float(column[0]) for column in found.shapes.columns)
+    assert max(x + width, y + height) == pytest.approx(2000)
+
+
+def test_changes_are_checked(make: Make, tmp_path: Path) -> None:
+    catalog: Any = Folder(tmp_path, [(32, 32)])
+    assert problem_of(lambda: Predictor([make()]).predict(catalog, veiws=2)).kind == "unknown_option"
