@@ -16,6 +16,7 @@ from tallymark.registry import Challenge, challenge, challenge_names
 from tallymark.terminal import plural, show_table
 
 ITEMS = 30
+"""Unless a challenge's synth.py has a DEMO that says otherwise."""
 SOLUTION = "solution.csv"
 """Where a synthetic data set has the answers for its test part."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal, NamedTuple, NewType, TypeVar, get_args, get_origin, get_type_hints
 
 from tallymark.problems import Problem, Problems, nearest
@@ -36,7 +37,7 @@ R = TypeVar("R")
 
 def parse_reading(kind: type[R], given: Mapping[str, object]) -> R:
     """Make a reading from option names and values (text as on the command line, or Python values)."""
-    hints = get_type_hints(kind)
+    hints = _hints(kind)  # type: ignore[arg-type]  # types are hashable
     known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # kind is a dataclass
     problems, values, place = Problems(), {}, kind.__name__.lower()
     for name, value in given.items():
@@ -50,6 +51,11 @@ def parse_reading(kind: type[R], given: Mapping[str, object]) -> R:
             problems.add(Problem("bad_option", place, f"{name}={value}", expected, remedy))
     problems.raise_if_any()
     return kind(**values)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def parse_assignments(texts: list[str]) -> dict[str, str]:

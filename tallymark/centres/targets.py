@@ -61,6 +61,8 @@ def draw_targets(ground: RotatedBoxes, label: np.ndarray, classes: int, shape: t
         rows, columns = np.nonzero(within)
         cells = (rows + top) * width + columns + left
         owner[cells], strength[cells] = k, warmth[rows, columns]
+    middles = ground.y[order].astype(int) * width + ground.x[order].astype(int)
+    owner[middles], strength[middles] = order, 1  # whatever lies there too, a shape is told from its own middle
     cells = np.flatnonzero(owner >= 0)
     owner, strength = owner[cells], strength[cells]
     total = np.bincount(owner, strength, minlength=len(ground))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
@@ -39,6 +40,11 @@ class Backbone(nn.Module):
         for stage in self.stages[:count]:
             stage.requires_grad_(False)
         self.train(self.training)
+
+    def _apply(self, *given: Any, **named: Any) -> Backbone:
+        """Whatever moves the weights elsewhere."""
+        self._folded = ()
+        return super()._apply(*given, **named)  # type: ignore[no-untyped-call]  # torch has no type for it
 
     def _frozen_stages(self) -> tuple[nn.Module, ...]:
         """The stages that do not learn, with normalisations folded into convolutions: a fifth of their time."""

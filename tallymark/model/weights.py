@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,7 +19,7 @@ def load_backbone(backbone: nn.Module, source: str) -> None:
     if source == "none":
         return
     path = _published() if source == "imagenet" else Path(source)
-    state = read_state(path / WEIGHTS if path.is_dir() else path)
+    state = read_state(_of_run(path) if path.is_dir() else path)
     inner = {name.removeprefix("backbone."): value for name, value in state.items() if name.startswith("backbone.")}
     _fill(backbone, inner or state, path)
 
@@ -29,11 +28,17 @@ def read_state(path: Path) -> dict[str, Tensor]:
     """A state dict; nothing but tensors is read from the file."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+    except Exception as error:  # a damaged file can raise anything
         found, remedy = str(error).split("\n")[0], "save it with torch.save(model.state_dict(), path)"
         raise BadInput(Problem("bad_weights", str(path), found, "a state dict", remedy)) from None
     state = state.get("state_dict", state) if isinstance(state, Mapping) else {}
+    state = state if isinstance(state, Mapping) else {}
     return {name: value for name, value in state.items() if isinstance(value, Tensor)}
+
+
+def _of_run(folder: Path) -> Path:
+    """The weights of a run; of several models the first one's."""
+    return next(iter(sorted(folder.glob(f"fold-*/{WEIGHTS}"))), folder / WEIGHTS)
 
 
 def _published() -> Path:

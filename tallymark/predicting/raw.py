@@ -25,7 +25,7 @@ from tallymark.terminal import progress
 
 FAINTEST = 0.03
 """Candidates of less confidence are not kept, even for tuning."""
-MOST = 400
+MOST = 3000
 """Candidates kept of one picture."""
 
 Maps = dict[str, np.ndarray]

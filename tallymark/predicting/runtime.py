@@ -13,7 +13,6 @@ from tallymark.predicting.raw import Maps
 from tallymark.problems import BadInput, Problem
 
 Runtime = Literal["onnxruntime", "openvino"]
-INPUT = "pictures"
 
 
 class Session:
@@ -46,8 +45,10 @@ def _providers(onnxruntime: Any) -> list[str]:
 
 
 def _onnx(session: Any, names: list[str]) -> Any:
+    shown = session.get_inputs()[0].name
+
     def run(pictures: np.ndarray) -> Maps:
-        return dict(zip(names, session.run(names, {INPUT: pictures}), strict=True))
+        return dict(zip(names, session.run(names, {shown: pictures}), strict=True))
 
     return run
 

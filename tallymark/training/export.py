@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from tallymark.model.network import Network
 from tallymark.predicting.card import KEY, Card
 from tallymark.predicting.frame import BLOCK
-from tallymark.predicting.runtime import INPUT
+
+INPUT = "input"
 
 
 class Readout(nn.Module):

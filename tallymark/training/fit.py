@@ -138,7 +138,7 @@ class Fit:
         self.average.network.eval()
         judgement = judge(self.average.network)
         clock.judged(time.monotonic() - begun)
-        if judgement.better >= self.best:
+        if judgement.better >= self.best or not self.best_weights:  # where nothing can be scored, the last is kept
             self.best = judgement.better
             self.best_weights = {name: value.clone() for name, value in self.average.network.state_dict().items()}
         line = {

@@ -91,7 +91,7 @@ class Pictures:
             self._note(item, bad)
             return None
         seen = fitted(full, self.recipe.side)
-        read = seen, seen.shape[1] / full.shape[1]
+        read = seen, max(seen.shape) / max(full.shape)
         with self._lock:
             if item not in self._kept and seen.nbytes <= self._room:
                 self._kept[item] = read

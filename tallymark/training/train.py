@@ -16,6 +16,7 @@ from tallymark.data.splits import Folds, make_folds
 from tallymark.model.network import Network, make_network
 from tallymark.model.weights import WEIGHTS, read_state
 from tallymark.predicting.card import Card
+from tallymark.predicting.frame import BLOCK
 from tallymark.predicting.raw import Raw, join_raw
 from tallymark.predicting.run import MODEL, Run
 from tallymark.predicting.tune import Rule, Tuning, cross_tuned, tune
@@ -75,6 +76,9 @@ class Held:
 
 def train(plan: Plan) -> Trained | None:
     """Train, tune and write the run. None in all processes of a distributed training but the first."""
+    if plan.recipe.crop % BLOCK:
+        found, remedy = f"crop={plan.recipe.crop}", f"give e.g. {max(plan.recipe.crop // BLOCK, 1) * BLOCK}"
+        raise BadInput(Problem("bad_option", "recipe", found, f"a multiple of {BLOCK}", remedy))
     with take_place() as place:
         run = Run(plan.folder)
         if place.first:

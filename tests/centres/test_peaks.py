@@ -19,11 +19,12 @@ def one_by_one(heat: np.ndarray, least: float) -> set[tuple[int, int, int]]:
     return found
 
 
-@given(st.integers(0, 2**31), st.integers(1, 3), st.integers(1, 9), st.integers(1, 9))
+@given(st.integers(0, 2**31), st.integers(1, 3), st.integers(1, 9), st.integers(1, 9), st.sampled_from([5, 500]))
 @settings(max_examples=80)
-def test_as_one_by_one(seed: int, classes: int, height: int, width: int) -> None:
-    """Few different values, so that there are plateaus."""
-    heat = np.random.default_rng(seed).integers(0, 6, (classes, height, width)).astype(np.float32) / 5
+def test_as_one_by_one(seed: int, classes: int, height: int, width: int, steps: int) -> None:
+    """With few different values, so that there are plateaus, and with many."""
+    values = np.random.default_rng(seed).integers(0, steps + 1, (classes, height, width))
+    heat = values.astype(np.float32) / steps
     peaks = find_peaks(heat, 0.3, 1000)
     places = list(zip(peaks.label.tolist(), peaks.y.tolist(), peaks.x.tolist(), strict=True))
     assert len(places) == len(set(places))

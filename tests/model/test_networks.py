@@ -142,6 +142,9 @@ def test_frozen_stages_stay_and_the_others_learn(frozen: int) -> None:
     for name, value in network.state_dict().items():
         stays = name.startswith("backbone.stages.") and int(name.split(".")[2]) < frozen
         assert torch.equal(value, before[name]) == stays, name
+    for number, stage in enumerate(network.backbone.stages):
+        assert stage.training == (number >= frozen)
+        assert all(weight.requires_grad == (number >= frozen) for weight in stage.parameters())
 
 
 @FINDS

@@ -22,6 +22,9 @@ CONFUSED = 0.8
 """Share of wrong labels that name a look-alike; the others name any class."""
 
 
+DEMO = {"items": 300, "size": 96, "classes": 8}
+
+
 @dataclass(frozen=True)
 class Scenes:
     """What the photographs are like.

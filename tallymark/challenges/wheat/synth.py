@@ -30,6 +30,9 @@ NAMES = [*SOURCES, *FOREIGN]
 HOLDER = "1.0 0 0 50 50"
 
 
+DEMO = {"items": 100, "size": 256}
+
+
 @dataclass(frozen=True)
 class Scenes:
     """What is made.
