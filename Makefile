@@ -20,7 +20,7 @@ venv: .venv/installed-dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$*]"
 	touch $@
 
-demo: .venv/installed
+demo: .venv/installed-train
 	$(BIN)/tallymark demo --out demo
 
 test: lint types
@@ -33,9 +33,10 @@ lint: .venv/installed-dev
 types: .venv/installed-dev
 	$(BIN)/mypy
 
-bench: .venv/installed-bench
+bench: .venv/installed-bench .venv/installed-dev
 	$(BIN)/python -m benchmarks.score
 	$(BIN)/python -m benchmarks.data
+	$(BIN)/python -m benchmarks.train
 
 clean:
 	rm -rf .venv demo

@@ -27,11 +27,11 @@ def run(names: Sequence[str], out: Path, console: Console) -> None:
     for what in [challenge(name) for name in names or challenge_names()]:
         console.rule(f"[bold]{what.name}[/bold]: {what.title}")
         folder = out / what.name
-        data = _make_data(what, folder, console)
-        if what.has("recipe"):
-            results.append(_learn(what, data, folder, console))
-        else:
-            _show_score(what, folder, console)
+        if what.has("read") and what.has("synth"):
+            data = _make_data(what, folder, console)
+            if what.has("recipe"):
+                results.append(_learn(what, data, folder, console))
+        _show_score(what, folder, console)
     columns = ("challenge", "trivial score", "our score", "better is", "seconds")
     show_table("after a tiny training, on test items that were never seen", columns, results, console)
 
@@ -61,7 +61,7 @@ def reading_of(what: Challenge) -> dict[str, Any]:
 def _learn(what: Challenge, data: Path, folder: Path, console: Console) -> tuple[str, float, float, str, int]:
     """Train, predict, hand in, score; with the score of a guess beside."""
     begun, options = time.monotonic(), reading_of(what)
-    trained, submission = folder / "run", folder / "submission.csv"
+    trained, submission = folder / "run", folder / "predicted.csv"
     if trained.exists():
         shutil.rmtree(trained)
     _say(console, f"training {trained} (preset tiny)")

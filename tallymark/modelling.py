@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.data.catalog import Catalog
+from tallymark.data.geometry import Labels
 from tallymark.predicting.predict import Predicted, Predictor
 from tallymark.predicting.run import MODEL, Run
 from tallymark.predicting.runtime import Runtime
@@ -56,6 +58,8 @@ def train(
     >>> tallymark.train("wheat", "global-wheat-detection", "run", minutes=40).score.value  # doctest: +SKIP
     """
     from tallymark.data.splits import read_folds
+
+    _need("torch", "onnx")
     from tallymark.training.train import Plan
     from tallymark.training.train import train as carry_out
 
@@ -80,6 +84,14 @@ def train(
     if trained is not None and trained.told.chances is not None:
         _list_suspects(trained)
     return trained
+
+
+def _need(*packages: str) -> None:
+    """Say which packages are missing, before one of them is imported."""
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        found, remedy = f"no {' and no '.join(missing)}", "pip install 'tallymark[train]'"
+        raise BadInput(Problem("not_installed", "training", found, "the packages that training needs", remedy))
 
 
 def _list_suspects(trained: Trained) -> None:
@@ -175,5 +187,7 @@ def _labelled_by(run: str, folder: Source, reading: Options) -> Catalog:
     predictor = Predictor(find_models(run))
     catalog = read(predictor.card.challenge, folder, **reading)
     found: Any = predictor.predict(catalog).found
+    if isinstance(found.shapes, Labels):  # of those told, only the likeliest
+        found = found.keep(np.arange(len(found)) == found.offsets[found.item])
     part = pl.repeat("train", len(catalog), eager=True)
     return replace(catalog, truth=found, labelled=np.ones(len(catalog), bool), part=part)

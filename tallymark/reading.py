@@ -78,7 +78,7 @@ def describe(reading: object) -> dict[str, object]:
 
 def as_assignments(reading: object) -> str:
     """The reading as one would type it: `match=best_overall  shape=768x768`."""
-    return "  ".join(f"{name}={_text(value)}" for name, value in describe(reading).items())
+    return "  ".join(f"{name}={text_of(value)}" for name, value in describe(reading).items())
 
 
 class Option(NamedTuple):
@@ -95,11 +95,12 @@ def options(kind: type) -> list[Option]:
     for field in dataclasses.fields(kind):
         hint = hints[field.name]
         values = " | ".join(map(str, get_args(hint))) if get_origin(hint) is Literal else _NAMES[hint]
-        shown.append(Option(field.name, values, _text(field.default)))
+        shown.append(Option(field.name, values, text_of(field.default)))
     return shown
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A value as one would type it."""
     if value is None:
         return "none"
     if isinstance(value, bool):

@@ -51,8 +51,10 @@ def as_text(show: Callable[[Console], None]) -> str:
     return out.getvalue().rstrip("\n")
 
 
-def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], to: Console) -> None:
-    """Print rows under a title; numbers stand right, long texts are folded."""
+def show_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], to: Console, most: int = SHOWN
+) -> None:
+    """Print rows under a title, so many at most; numbers stand right, long texts are folded."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -63,11 +65,11 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
     for number, name in enumerate(columns):
         numeric = all(isinstance(row[number], int | float | None) for row in rows)
         table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
-    for row in rows[:SHOWN]:
+    for row in rows[:most]:
         table.add_row(*(escape(_cell(value)) for value in row))
     to.print(table)
-    if len(rows) > SHOWN:
-        to.print(f"… {len(rows) - SHOWN} more rows not shown", highlight=False)
+    if len(rows) > most:
+        to.print(f"… {len(rows) - most} more rows not shown", highlight=False)
 
 
 def show_problems(problems: Problems, to: Console) -> None:

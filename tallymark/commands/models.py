@@ -66,8 +66,7 @@ def train(
         if trained is None:
             return
         if json_:
-            passed_over = trained.problems.as_dict()
-            print_json({"run": str(out), **trained.score.as_dict(), **passed_over})
+            print_json({"run": str(out), **trained.score.as_dict(), "passed_over": trained.problems.as_dict()})
             return
         if trained.problems:
             show_problems(trained.problems, console())

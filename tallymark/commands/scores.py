@@ -180,11 +180,11 @@ def _presets(challenge: Any) -> dict[str, dict[str, Any]]:
 
 def _recipe_rows(challenge: Any) -> list[tuple[str, ...]]:
     """Every field of the recipe, what it may be, and what each preset has."""
-    from tallymark.reading import options
+    from tallymark.reading import options, text_of
     from tallymark.recipe import Recipe
 
     presets = _presets(challenge).values()
-    return [(name, values, *(str(preset[name]) for preset in presets)) for name, values, _ in options(Recipe)]
+    return [(name, values, *(text_of(preset[name]) for preset in presets)) for name, values, _ in options(Recipe)]
 
 
 def _as_dicts(reading: type) -> list[dict[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +67,22 @@ def resample(samples: np.ndarray, rate: int, wanted: int) -> np.ndarray:
     import soxr
 
     return soxr.resample(samples, rate, wanted)
+
+
+def resample_stream(path: Path, rate: int) -> Iterator[np.ndarray]:
+    """The samples of a recording at another rate, channels averaged, in pieces of a few seconds."""
+    import soundfile
+    import soxr
+
+    try:
+        with soundfile.SoundFile(str(path)) as file:
+            changed = soxr.ResampleStream(file.samplerate, rate, 1, "float32")
+            for block in file.blocks(blocksize=8 * BLOCK, dtype="float32", always_2d=True):
+                mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1)
+                yield changed.resample_chunk(np.nan_to_num(mono, posinf=0, neginf=0))
+            yield changed.resample_chunk(np.empty(0, np.float32), last=True)
+    except (soundfile.LibsndfileError, RuntimeError) as error:
+        raise BadMedia("corrupt_media", _reason(error)) from None
 
 
 def look_at_recording(path: Path) -> Look:

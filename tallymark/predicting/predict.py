@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,8 @@ class Predictor:
         """What is found in every item; `changes` are fields of the recipe, such as `views` or `cut`."""
         recipe, problems = self.card.recipe.but(**changes), Problems(EVERY)
         raw = look(catalog, self.sessions, recipe, problems)
-        return Predicted(settle(raw, recipe), raw, recipe, problems)
+        found = replace(settle(raw, recipe), classes=self.card.classes)
+        return Predicted(found, raw, recipe, problems)
 
 
 def _told(card: Card) -> tuple[str, ...]:

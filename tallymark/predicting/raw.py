@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,8 @@ from tallymark.data.images import read_picture
 from tallymark.data.items import Items
 from tallymark.data.media import BadMedia
 from tallymark.data.threads import ahead
-from tallymark.predicting.frame import BLOCK, GREY, fitted, padded, squared
+from tallymark.predicting.frame import BLOCK, GREY, squared
+from tallymark.predicting.windows import picture_windows
 from tallymark.problems import Problem, Problems
 from tallymark.recipe import Recipe
 from tallymark.terminal import progress
@@ -77,62 +78,63 @@ def look(
             problems.add(Problem(bad.kind, place, bad.found, "a picture", bad.remedy, item=name))
             return None
 
-    pictures = progress(ahead(read, range(len(catalog)), 2, 4), what, len(catalog))
-    if recipe.finds == "labels":
-        return _chances(catalog.items, pictures, models, recipe)
-    return _candidates(catalog.items, pictures, models, recipe)
-
-
-def _size(picture: np.ndarray | None) -> tuple[float, float]:
-    return (np.nan, np.nan) if picture is None else (picture.shape[1], picture.shape[0])
-
-
-def _chances(items: Items, pictures: Any, models: Sequence[Model], recipe: Recipe) -> Raw:
-    """The mean over models and views."""
     sizes: list[tuple[float, float]] = []
-    rows: list[np.ndarray | None] = []
+
+    def measured(pictures: Iterable[np.ndarray | None]) -> Iterator[np.ndarray | None]:
+        for picture in pictures:
+            sizes.append((np.nan, np.nan) if picture is None else (picture.shape[1], picture.shape[0]))
+            yield picture
+
+    pictures = measured(progress(ahead(read, range(len(catalog)), 2, 4), what, len(catalog)))
+    if recipe.finds == "labels":
+        chances = _chances(pictures, models, recipe)
+        return Raw(catalog.items, np.array(sizes).reshape(-1, 2), chances=chances)
+    found, presence = _candidates(catalog.items, pictures, models, recipe)
+    return Raw(catalog.items, np.array(sizes).reshape(-1, 2), found=found, presence=presence)
+
+
+def _chances(pictures: Iterable[np.ndarray | None], models: Sequence[Model], recipe: Recipe) -> np.ndarray:
+    """(n, classes): the mean over models and views; of a picture that cannot be read, all are alike."""
+    blank = np.full((BLOCK, BLOCK, 3), GREY, np.uint8)
+    classes = models[0](blank[None])["classes"].shape[1]
+    rows = []
     for picture in pictures:
-        sizes.append(_size(picture))
         if picture is None:
-            rows.append(None)
+            rows.append(np.full(classes, 1 / classes))
             continue
         seen = squared(picture, recipe.side)
-        shown = [view.of(seen) for view in views(recipe.views)]
-        rows.append(np.mean([model(one[None])["classes"][0] for model in models for one in shown], axis=0))
-    blank = np.full((1, BLOCK, BLOCK, 3), GREY, np.uint8)
-    width = models[0](blank)["classes"].shape[1]
-    filled = [np.full(width, 1 / width) if row is None else row for row in rows]
-    return Raw(items, np.array(sizes).reshape(-1, 2), chances=np.array(filled).reshape(-1, width))
+        shown = [view.of(seen)[None] for view in views(recipe.views)]
+        rows.append(np.mean([model(one)["classes"][0] for model in models for one in shown], axis=0))
+    return np.array(rows).reshape(-1, classes)
 
 
-def _candidates(items: Items, pictures: Any, models: Sequence[Model], recipe: Recipe) -> Raw:
-    code = CODES[recipe.finds]
-    sizes, presence = [], []
-    columns: list[tuple[np.ndarray, ...]] = []
+def _candidates(
+    items: Items, pictures: Iterable[np.ndarray | None], models: Sequence[Model], recipe: Recipe
+) -> tuple[Annotations[Any], np.ndarray]:
+    """Everything that might be a finding, and for each item the chance that there is any."""
+    code, stride = CODES[recipe.finds], recipe.stride
+    presence = np.zeros(len(items))
+    none = np.empty(0)
+    columns = [(none, none, none, np.empty((0, code.values)), none, none, none)]
     for number, picture in enumerate(pictures):
-        sizes.append(_size(picture))
-        if picture is None:
-            presence.append(0.0)
-            continue
-        seen = fitted(picture, recipe.side)
-        maps = mean_maps(padded(seen), models, recipe)
-        presence.append(float(maps["presence"]))
-        peaks = find_peaks(maps["heat"], FAINTEST, MOST)
-        values = maps["values"][:, peaks.y, peaks.x].T
-        quality = maps["quality"][0, peaks.y, peaks.x]
-        score = peaks.heat ** (1 - recipe.quality) * quality**recipe.quality
-        by = recipe.stride * max(picture.shape[:2]) / max(seen.shape[:2])  # the shorter side is rounded
-        columns.append(
-            (np.full(len(score), number), peaks.x, peaks.y, values, score, peaks.label, np.full(len(score), by))
-        )
-    if columns:
-        item, x, y, values, score, label, by = (np.concatenate(column) for column in zip(*columns, strict=True))
-    else:
-        item, x, y, score, label, by = (np.empty(0, np.int64) for _ in range(6))
-        values = np.empty((0, code.values))
-    shapes: Any = code.decode(x + 0.5, y + 0.5, values.astype(float))
-    found = Annotations.gather(items, item, shapes.scaled(by), label=label, score=score.astype(float))
-    return Raw(items, np.array(sizes).reshape(-1, 2), found=found, presence=np.array(presence))
+        windows, by = ([], 1.0) if picture is None else picture_windows(picture, recipe.side)
+        for window in windows:
+            maps = mean_maps(window.grid, models, recipe)
+            presence[number] = max(presence[number], float(maps["presence"]))
+            peaks = find_peaks(maps["heat"], FAINTEST, MOST)
+            left, top, right, bottom = (edge / stride for edge in window.inside)
+            x, y = peaks.x + 0.5, peaks.y + 0.5
+            kept = np.flatnonzero((x >= left) & (x < right) & (y >= top) & (y < bottom))
+            at = peaks.y[kept], peaks.x[kept]
+            score = peaks.heat[kept] ** (1 - recipe.quality) * maps["quality"][0][at] ** recipe.quality
+            x, y = x[kept] + window.x / stride, y[kept] + window.y / stride
+            every = np.ones(len(kept))
+            columns.append((number * every, x, y, maps["values"][:, *at].T, score, peaks.label[kept], by * every))
+    item, x, y, values, score, label, by_each = (np.concatenate(column) for column in zip(*columns, strict=True))
+    shapes: Any = code.decode(x, y, values.astype(float))
+    shapes = shapes.scaled(stride * by_each)
+    found = Annotations.gather(items, item.astype(np.int64), shapes, label=label.astype(np.int64), score=score)
+    return found, presence
 
 
 def mean_maps(picture: np.ndarray, models: Sequence[Model], recipe: Recipe) -> Maps:

@@ -35,7 +35,7 @@ def rank(raw: Raw, count: int) -> Annotations[Labels]:
     label = np.argsort(-chances, axis=1, kind="stable")[:, :count]
     item = np.repeat(np.arange(len(raw.items)), count)
     score = np.take_along_axis(chances, label, 1).ravel()
-    return Annotations.gather(raw.items, item, Labels(label.ravel()), score=score)
+    return Annotations.gather(raw.items, item, Labels(label.ravel()), label=label.ravel(), score=score)
 
 
 def merge(raw: Raw, recipe: Recipe) -> Raw:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes, Masks, RotatedBoxes
+from tallymark.data.geometry import Boxes, Labels, Masks, RotatedBoxes
 from tallymark.data.geometry.rectangles import fit_rectangles, lengthwise
 from tallymark.problems import BadInput, Problem
 
@@ -62,8 +62,11 @@ def tally_objects(found: Annotations[Any], ground: float | None) -> pl.DataFrame
     rotated boxes and masks length, width, heading and area. Length is the longer side. The heading is in degrees
     clockwise from the top of the picture, from 0 to below 180: bow and stern look alike.
     The sides and the area come again with `ground`, as length_m, width_m, height_m and area_m2.
+    Labels of whole pictures have no place: item, number (1 is the likeliest), label, its name and score.
     """
     _refuse(ground)
+    if isinstance(found.shapes, Labels):
+        return _tally_labels(found)
     sides, more, centre = _measured(found.shapes)
     area = {"area": np.asarray(found.shapes.area, float)}
     score = np.full(len(found), np.nan) if found.score is None else found.score
@@ -76,6 +79,20 @@ def tally_objects(found: Annotations[Any], ground: float | None) -> pl.DataFrame
         columns += [_metric(f"{name}_m", values * ground) for name, values in sides.items()]
         columns += [_metric("area_m2", area["area"] * ground**2)]
     return pl.DataFrame(columns)
+
+
+def _tally_labels(found: Annotations[Labels]) -> pl.DataFrame:
+    label = found.shapes.label
+    names = [found.classes[k] if k < len(found.classes) else "" for k in label.tolist()]
+    return pl.DataFrame(
+        {
+            "item": found.items.ids[found.item],
+            "number": found.numbers,
+            "label": label,
+            "name": pl.Series(names, dtype=pl.String),
+            "score": found.confidence.round(DIGITS),
+        }
+    )
 
 
 def summary(table: pl.DataFrame) -> dict[str, float | None]:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes, Instants, Masks, RotatedBoxes
+from tallymark.data.geometry import Boxes, Instants, Labels, Masks, RotatedBoxes
 from tallymark.data.items import Items
 from tallymark.problems import BadInput
 from tallymark.reporting.tallies import summary, tally_items, tally_objects
@@ -165,3 +165,15 @@ def test_what_programs_get_wrong() -> None:
     calls = Annotations.gather(Items.of(["a"]), np.zeros(1, np.int64), Instants(np.array([1.0])))
     with pytest.raises(ValueError, match="Instants have no place"):
         tally_objects(calls, None)
+
+
+def test_labels_are_listed_by_rank() -> None:
+    items, score = Items.of(["a.jpg", "b.jpg"]), np.array([0.7, 0.2, 0.6, 0.1])
+    labels, classes = Labels(np.array([2, 0, 1, 2])), ("soup", "pie", "tea")
+    found = Annotations.gather(items, np.array([0, 0, 1, 1]), labels, score=score, classes=classes)
+    assert tally_objects(found, None).rows() == [
+        ("a.jpg", 1, 2, "tea", 0.7),
+        ("a.jpg", 2, 0, "soup", 0.2),
+        ("b.jpg", 1, 1, "pie", 0.6),
+        ("b.jpg", 2, 2, "tea", 0.1),
+    ]

@@ -1,0 +1,131 @@
+"""Spectrograms of recordings of any length and rate: loudness against what is usual around, band by band.
+
+The same code serves training and prediction, and reads hours in bounded memory: what comes out does not depend on how
+much is read at a time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tallymark.data.audio import read_header, resample_stream
+
+SPREAD = 1.4826
+"""Standard deviations to a median absolute deviation, of normal noise."""
+QUIETEST = 1e-12
+"""Power added before the logarithm, so that silence has one."""
+STEADIEST = 0.2
+"""The smallest spread of a band, in natural logarithms of power: below it a band is a machine's, not the sea's."""
+LOWEST, HIGHEST = -3.0, 8.0
+"""Where levels are cut off."""
+
+
+@dataclass(frozen=True)
+class Ear:
+    """How sound is heard.
+
+    hertz: samples a second that it is resampled to. window, hop: seconds of a frame, and from one to the next.
+    low: frequency of the lowest band. bands: how many there are, each 1 / window wide.
+    block: frames that share one estimate of what is usual. around: blocks on either side that it is made from;
+    with 0, each block stands for itself. steady: whether bands are compared with what is usual at all.
+    """
+
+    hertz: int = 1000
+    window: float = 0.256
+    hop: float = 0.032
+    low: float = 40.0
+    bands: int = 96
+    block: int = 320
+    around: int = 3
+    steady: bool = True
+
+    @property
+    def width(self) -> int:
+        """Samples of a frame."""
+        return round(self.window * self.hertz)
+
+    @property
+    def step(self) -> int:
+        """Samples from one frame to the next."""
+        return round(self.hop * self.hertz)
+
+    def count(self, seconds: float) -> int:
+        """Frames of a recording; frame k stands for the time from k to k + 1 hops."""
+        return -(-round(seconds * self.hertz) // self.step)
+
+
+def levels(path: Path, ear: Ear) -> Iterator[np.ndarray]:
+    """The (bands, frames) levels of a recording, block after block; the last may be shorter."""
+    blocks = power_blocks(resample_stream(path, ear.hertz), ear, read_header(path).seconds)
+    return steadied(blocks, ear) if ear.steady else (np.clip(block + 10, LOWEST, HIGHEST) for block in blocks)
+
+
+def power_blocks(pieces: Iterator[np.ndarray], ear: Ear, seconds: float) -> Iterator[np.ndarray]:
+    """Logarithms of power of the frames, a block at a time. Beyond the ends of the recording there is silence."""
+    before = (ear.width - ear.step) // 2
+    waiting, frames = np.zeros(before, np.float32), ear.count(seconds)
+    wanted = (ear.block - 1) * ear.step + ear.width
+    done = 0
+    for piece in pieces:
+        waiting = np.concatenate([waiting, piece])
+        while len(waiting) >= wanted and done + ear.block <= frames:
+            yield _log_power(waiting[:wanted], ear)
+            waiting, done = waiting[ear.block * ear.step :], done + ear.block
+    while done < frames:
+        count = min(ear.block, frames - done)
+        needed = (count - 1) * ear.step + ear.width
+        yield _log_power(np.pad(waiting, (0, max(needed - len(waiting), 0)))[:needed], ear)
+        waiting, done = waiting[count * ear.step :], done + count
+
+
+def _log_power(samples: np.ndarray, ear: Ear) -> np.ndarray:
+    from scipy.fft import rfft
+
+    frames = np.lib.stride_tricks.sliding_window_view(samples, ear.width)[:: ear.step]
+    shape = np.hanning(ear.width + 1)[:-1].astype(np.float32)
+    first = round(ear.low * ear.window)
+    spectrum = rfft(frames * shape, axis=1)[:, first : first + ear.bands]
+    power = spectrum.real**2 + spectrum.imag**2
+    return np.ascontiguousarray(np.log(power + np.float32(QUIETEST)).T)
+
+
+def steadied(blocks: Iterator[np.ndarray], ear: Ear) -> Iterator[np.ndarray]:
+    """Each block less what is usual in its band around it, in units of how much that varies.
+
+    What is usual is the median of the medians of the blocks around: a call in one of them, or a passing ship's start,
+    does not move it, while another recorder, site or season does.
+    """
+    waiting: deque[np.ndarray] = deque()
+    usual: deque[tuple[np.ndarray, np.ndarray]] = deque()
+    at = 0  # of the block that is to be given next, among those whose medians are kept
+    for block in blocks:
+        waiting.append(block)
+        usual.append(_usual(block))
+        if len(usual) - at > ear.around:
+            yield _compared(waiting.popleft(), usual)
+            at += 1
+            if at > ear.around:
+                usual.popleft()
+                at -= 1
+    while waiting:
+        yield _compared(waiting.popleft(), usual)
+        at += 1
+        if at > ear.around:
+            usual.popleft()
+            at -= 1
+
+
+def _usual(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    middle = np.median(block, axis=1)
+    return middle, np.median(np.abs(block - middle[:, None]), axis=1)
+
+
+def _compared(block: np.ndarray, usual: deque[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    middle, spread = (np.median(np.stack(column), axis=0)[:, None] for column in zip(*usual, strict=True))
+    level = (block - middle) / np.maximum(SPREAD * spread, STEADIEST)
+    return np.clip(level, LOWEST, HIGHEST).astype(np.float32)

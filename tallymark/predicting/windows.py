@@ -1,0 +1,50 @@
+"""Windows: what of an item is shown to a network at a time. Large pictures are shown in parts that overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from tallymark.predicting.frame import BLOCK, fitted, padded
+
+LARGEST = 1536
+"""Pixels across and down that are shown at once: more costs memory and gains nothing."""
+LAP = 256
+"""Pixels that neighbouring windows share, so that each thing is seen with what is around it in one of them."""
+
+
+class Window(NamedTuple):
+    """A part of an item as the network sees it.
+
+    grid: (height, width, channels) in whole blocks. x, y: where its upper left corner lies, in the network's pixels.
+    inside: left, top, right and bottom of what is told from this window; beyond, another one sees better.
+    """
+
+    grid: np.ndarray
+    x: int
+    y: int
+    inside: tuple[int, int, int, int]
+
+
+def picture_windows(picture: np.ndarray, side: int) -> tuple[list[Window], float]:
+    """The windows on a picture whose longer side is made `side`, and the picture's own pixels to one of these."""
+    seen = fitted(picture, side)
+    height, width = seen.shape[:2]
+    shown = [
+        Window(padded(seen[top:bottom, left:right]), left, top, (from_x - left, from_y - top, to_x - left, to_y - top))
+        for top, bottom, from_y, to_y in spans(height, LARGEST, LAP)
+        for left, right, from_x, to_x in spans(width, LARGEST, LAP)
+    ]
+    return shown, max(picture.shape[:2]) / max(height, width)  # the shorter side is rounded
+
+
+def spans(length: int, largest: int, lap: int) -> Iterator[tuple[int, int, int, int]]:
+    """Stretches that cover a length: start, stop, and from where to where each one is listened to."""
+    count = 1 if length <= largest else -(-(length - lap) // (largest - lap))
+    step = 0 if count == 1 else -(-(length - largest) // (count - 1) // BLOCK) * BLOCK
+    starts = [min(number * step, max(length - largest, 0)) for number in range(count)]
+    stops = [min(start + largest, length) for start in starts]
+    middles = [(stop + start) // 2 for stop, start in zip(stops[:-1], starts[1:], strict=True)]
+    yield from zip(starts, stops, [0, *middles], [*middles, length], strict=True)
