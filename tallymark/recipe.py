@@ -1,4 +1,4 @@
-"""Recipe: every number that decides how a model is trained and used, in one flat list.
+"""Recipes: every number that decides how a model is trained and used, in one flat list.
 
 A challenge names presets of it in its `recipe.py`; `train CHALLENGE FOLDER key=value` replaces any of them.
 """
@@ -6,9 +6,10 @@ A challenge names presets of it in its `recipe.py`; `train CHALLENGE FOLDER key=
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from tallymark.problems import BadInput, Problem
 from tallymark.reading import Amount, Share, Whole, parse_reading
@@ -18,7 +19,7 @@ Finds = Literal["boxes", "masks", "labels"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a model is trained and used.
+    """What every training has.
 
     The network
     finds: what is found: boxes, masks (as turned rectangles) or labels of whole pictures.
@@ -28,15 +29,6 @@ class Recipe:
     neck: channels of the pyramid. frozen: how many stages of the backbone stay as they were loaded.
     stride: pixels to a cell of the grid of centres.
 
-    The pictures
-    side: the longer side of a picture in the network's eyes. crop: side of the windows that are trained on.
-    aim: share of the windows that are placed on an object. zoom: windows are shrunk or grown by up to this factor.
-    mirror, flip: share of windows turned left to right, upside down. turn: share turned by quarters.
-    tilt: largest turn in degrees by any angle (not with boxes). colour: strength of changes of colour and light.
-    grey, blur, noise, jpeg: share of windows that lose their colour, focus, cleanness, detail.
-    mosaic: share of windows put together from four. mixup, cutmix: share mixed with another.
-    calm: the last share of a training, without mosaic and mixing.
-
     The labels
     smoothing: share of the truth given to the other classes. trim: share of each batch, those with the largest
     loss, that is not learned from. clean: learn from the clean validation set too.
@@ -44,16 +36,17 @@ class Recipe:
     The training
     folds: parts that the training set is dealt into. models: how many of these are held out, with a model for each.
     apart: what stays together in a fold: `groups` (source, look-alikes, ...), or nothing but single `items`.
-    epochs: times that every picture is seen. batch: windows at a time; accumulate: batches to a step.
+    epochs: times that every item is seen. batch: windows at a time; accumulate: batches to a step.
     rate: learning rate at its height; body: how much of it the backbone gets. decay: weight decay.
     warmup: share of the training in which the rate rises. average: how much of the averaged weights stays each step.
     clip: largest norm of the gradients. precision: `auto` takes bf16 where the machine is fast at it.
-    judged: how often the model is judged by the official rule on the way. seed: of everything random.
+    calm: the last share of a training, without mixing. judged: how often the model is judged by the official rule on
+    the way. seed: of everything random.
 
     The predictions
-    views: 1, or the mean over 2 (mirrored), 4 (also upside down) or 8 (also turned) views of each picture.
+    views: 1, or the mean over 2 (mirrored), 4 (also upside down) or 8 (also turned) views of each item.
     merge: what becomes of overlapping findings: `nms`, `soft` or `wbf`. overlap: from which overlap on.
-    cut: findings below this confidence are left out. gate: so are all of a picture that seems to have none.
+    cut: findings below this confidence are left out. gate: so are all of an item that seems to have none.
     quality: how much the expected overlap counts in the confidence, against the heat.
     """
 
@@ -65,24 +58,6 @@ class Recipe:
     neck: int = 48
     frozen: Whole = Whole(0)
     stride: Literal[4, 8, 16] = 4
-
-    side: int = 512
-    crop: int = 384
-    aim: Share = Share(0.0)
-    zoom: float = 1.4
-    mirror: Share = Share(0.5)
-    flip: Share = Share(0.5)
-    turn: Share = Share(0.75)
-    tilt: Amount = Amount(0.0)
-    colour: Share = Share(0.4)
-    grey: Share = Share(0.05)
-    blur: Share = Share(0.1)
-    noise: Share = Share(0.1)
-    jpeg: Share = Share(0.1)
-    mosaic: Share = Share(0.0)
-    mixup: Share = Share(0.0)
-    cutmix: Share = Share(0.0)
-    calm: Share = Share(0.1)
 
     smoothing: Share = Share(0.0)
     trim: Share = Share(0.0)
@@ -101,6 +76,7 @@ class Recipe:
     average: Share = Share(0.998)
     clip: float = 5.0
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
+    calm: Share = Share(0.1)
     judged: int = 8
     seed: Whole = Whole(0)
 
@@ -111,19 +87,59 @@ class Recipe:
     gate: Share = Share(0.0)
     quality: Share = Share(0.5)
 
-    def but(self, /, **given: object) -> Recipe:
+    def but(self, /, **given: object) -> Self:
         """The same with some fields replaced; an unknown field or a value that it cannot have is a `BadInput`."""
-        return parse_reading(Recipe, asdict(self) | given)
+        return parse_reading(type(self), asdict(self) | given)
 
     def save(self, path: Path) -> None:
         """Write it as TOML."""
         path.write_text("".join(f"{name} = {_toml(value)}\n" for name, value in asdict(self).items()))
 
 
+@dataclass(frozen=True)
+class PictureRecipe(Recipe):
+    """What trainings on pictures have too.
+
+    The pictures
+    side: the longer side of a picture in the network's eyes. crop: side of the windows that are trained on.
+    aim: share of the windows that are placed on an object. zoom: windows are shrunk or grown by up to this factor.
+    mirror, flip: share of windows turned left to right, upside down. turn: share turned by quarters.
+    tilt: largest turn in degrees by any angle (not with boxes). colour: strength of changes of colour and light.
+    grey, blur, noise, jpeg: share of windows that lose their colour, focus, cleanness, detail.
+    mosaic: share of windows put together from four. mixup, cutmix: share mixed with another.
+    """
+
+    side: int = 512
+    crop: int = 384
+    aim: Share = Share(0.0)
+    zoom: float = 1.4
+    mirror: Share = Share(0.5)
+    flip: Share = Share(0.5)
+    turn: Share = Share(0.75)
+    tilt: Amount = Amount(0.0)
+    colour: Share = Share(0.4)
+    grey: Share = Share(0.05)
+    blur: Share = Share(0.1)
+    noise: Share = Share(0.1)
+    jpeg: Share = Share(0.1)
+    mosaic: Share = Share(0.0)
+    mixup: Share = Share(0.0)
+    cutmix: Share = Share(0.0)
+
+
+KINDS: dict[str, type[Recipe]] = {"boxes": PictureRecipe, "masks": PictureRecipe, "labels": PictureRecipe}
+"""The kind of recipe by what is found."""
+
+
+def make_recipe(given: Mapping[str, object]) -> Recipe:
+    """A recipe from the values of some fields; what it finds says of which kind it is."""
+    return KINDS.get(str(given.get("finds")), Recipe)().but(**given)
+
+
 def read_recipe(path: Path) -> Recipe:
     """A recipe as `Recipe.save` wrote it; fields that are not in it have their default."""
     try:
-        return Recipe().but(**tomllib.loads(path.read_text()))
+        return make_recipe(tomllib.loads(path.read_text()))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         remedy = "name a recipe.toml that training wrote"
         raise BadInput(Problem("bad_recipe", str(path), str(error), "a recipe", remedy)) from None

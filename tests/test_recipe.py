@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tallymark.modelling import find_preset
 from tallymark.problems import BadInput, Problem
 from tallymark.reading import as_assignments, options, parse_assignments
-from tallymark.recipe import Recipe, read_recipe
+from tallymark.recipe import PictureRecipe, read_recipe
 
 NAMES = ("wheat", "ships", "food")
 OTHER: dict[str, object] = {
@@ -24,17 +24,17 @@ OTHER: dict[str, object] = {
 
 def problem_of(**given: object) -> Problem:
     with pytest.raises(BadInput) as caught:
-        Recipe().but(**given)
+        PictureRecipe().but(**given)
     (problem,) = caught.value.problems
     return problem
 
 
 def test_a_recipe_is_read_as_it_was_saved(tmp_path: Path) -> None:
-    recipe = Recipe().but(**OTHER)
+    recipe = PictureRecipe().but(**OTHER)
     assert {name: asdict(recipe)[name] for name in OTHER} == OTHER
     recipe.save(tmp_path / "r.toml")
     assert read_recipe(tmp_path / "r.toml") == recipe
-    assert recipe != Recipe()
+    assert recipe != PictureRecipe()
 
 
 @given(
@@ -45,14 +45,14 @@ def test_any_value_survives_a_file(
     tmp_path_factory: pytest.TempPathFactory, rate: float, cut: float, width: int, clean: bool, weights: str
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "recipe.toml"
-    recipe = Recipe().but(rate=rate, cut=cut, width=width, clean=clean, weights=weights)
+    recipe = PictureRecipe().but(rate=rate, cut=cut, width=width, clean=clean, weights=weights)
     recipe.save(path)
     assert read_recipe(path) == recipe
 
 
 def test_fields_that_a_file_lacks_have_their_default(tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text("side = 640\n")
-    assert read_recipe(tmp_path / "r.toml") == Recipe().but(side=640)
+    assert read_recipe(tmp_path / "r.toml") == PictureRecipe().but(side=640)
 
 
 @pytest.mark.parametrize("content", [b"side = ", b"\xff\xfe", None])
@@ -67,10 +67,10 @@ def test_a_file_that_is_no_recipe(tmp_path: Path, content: bytes | None) -> None
 
 def test_the_text_of_a_command_line_says_the_same() -> None:
     given = parse_assignments(["views=8", "clean=yes", "cut=.25", "stride=8", "weights=imagenet", "seed=0"])
-    recipe = Recipe().but(**given)
+    recipe = PictureRecipe().but(**given)
     assert (recipe.views, recipe.clean, recipe.cut, recipe.stride, recipe.weights) == (8, True, 0.25, 8, "imagenet")
     typed = parse_assignments(as_assignments(recipe).split("  "))
-    assert Recipe().but(**typed) == recipe
+    assert PictureRecipe().but(**typed) == recipe
 
 
 @pytest.mark.parametrize(
@@ -106,24 +106,24 @@ def test_wrong_values_are_refused(name: str, value: object) -> None:
 
 def test_all_wrong_values_are_told_at_once() -> None:
     with pytest.raises(BadInput) as caught:
-        Recipe().but(cut=2, view=1, stride=3)
+        PictureRecipe().but(cut=2, view=1, stride=3)
     assert caught.value.problems.counts == {"bad_option": 2, "unknown_option": 1}
 
 
 @pytest.mark.parametrize("value", ["yes", "True", "TRUE", True])
 def test_words_for_yes(value: object) -> None:
-    assert Recipe().but(clean=value).clean is True
-    assert Recipe().but(clean=True).but(clean={"yes": "no"}.get(str(value), "False")).clean is False
+    assert PictureRecipe().but(clean=value).clean is True
+    assert PictureRecipe().but(clean=True).but(clean={"yes": "no"}.get(str(value), "False")).clean is False
 
 
 def test_every_field_is_an_option_and_described() -> None:
-    described = {option.option: option for option in options(Recipe)}
-    assert list(described) == [field.name for field in fields(Recipe)]
+    described = {option.option: option for option in options(PictureRecipe)}
+    assert list(described) == [field.name for field in fields(PictureRecipe)]
     assert described["views"].values == "1 | 2 | 4 | 8"
     assert (described["clean"].values, described["clean"].default) == ("yes | no", "no")
     assert described["frozen"].values == "whole number from 0 on"
     assert described["tilt"].values == "number from 0 on"
-    words = set((Recipe.__doc__ or "").replace(":", " ").replace(",", " ").split())
+    words = set((PictureRecipe.__doc__ or "").replace(":", " ").replace(",", " ").split())
     assert [name for name in described if name not in words] == []
 
 

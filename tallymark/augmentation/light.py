@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 
 LUMA = np.array([0.299, 0.587, 0.114])
 """How bright red, green and blue seem."""
@@ -16,7 +16,7 @@ NOISE = 1 << 14
 GAMMA, CONTRAST, BRIGHTNESS, SATURATION, HUE = 0.6, 0.5, 0.25, 0.8, 0.6
 
 
-def change_light(rng: np.random.Generator, picture: np.ndarray, recipe: Recipe) -> np.ndarray:
+def change_light(rng: np.random.Generator, picture: np.ndarray, recipe: PictureRecipe) -> np.ndarray:
     """The picture, (height, width, 3) RGB bytes, in other light and with the faults of other cameras."""
     if recipe.colour:
         picture = cv2.LUT(picture, tone_curve(rng, recipe.colour))

@@ -11,7 +11,7 @@ from tallymark.augmentation.light import change_light
 from tallymark.augmentation.mixing import cutmix, mixup, mosaic
 from tallymark.augmentation.sample import Sample
 from tallymark.augmentation.window import cut
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 
 
 def make_window(
@@ -19,7 +19,7 @@ def make_window(
     load: Callable[[int], Sample],
     index: int,
     count: int,
-    recipe: Recipe,
+    recipe: PictureRecipe,
     *,
     calm: bool = False,
 ) -> Sample:
@@ -32,7 +32,9 @@ def make_window(
     return replace(window, picture=np.ascontiguousarray(change_light(rng, window.picture, recipe)))
 
 
-def _mixed(rng: np.random.Generator, load: Callable[[int], Sample], index: int, count: int, recipe: Recipe) -> Sample:
+def _mixed(
+    rng: np.random.Generator, load: Callable[[int], Sample], index: int, count: int, recipe: PictureRecipe
+) -> Sample:
     def other() -> Sample:
         return load((index + int(rng.integers(1, count))) % count if count > 1 else index)
 
@@ -48,5 +50,5 @@ def _mixed(rng: np.random.Generator, load: Callable[[int], Sample], index: int, 
     return window
 
 
-def _plain(rng: np.random.Generator, sample: Sample, recipe: Recipe) -> Sample:
+def _plain(rng: np.random.Generator, sample: Sample, recipe: PictureRecipe) -> Sample:
     return cut(rng, sample, recipe, recipe.crop, recipe.crop)

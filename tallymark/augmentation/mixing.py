@@ -14,14 +14,14 @@ from tallymark.augmentation.moves import Part, cover, move, shift
 from tallymark.augmentation.sample import Sample, gather
 from tallymark.augmentation.window import cut
 from tallymark.data.geometry import Labels
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 
 EVEN, UNEVEN = 8.0, 0.4
 """Both parameters of the Beta distribution of a blend: with objects, both pictures must be seen; with labels, one
 picture mostly prevails."""
 
 
-def mosaic(rng: np.random.Generator, samples: Sequence[Sample], recipe: Recipe) -> Sample:
+def mosaic(rng: np.random.Generator, samples: Sequence[Sample], recipe: PictureRecipe) -> Sample:
     """A window of four parts, each cut from one of four samples, that meet somewhere in its middle half."""
     side = recipe.crop
     x, y = rng.integers(side // 4, side - side // 4 + 1, 2).tolist()

@@ -9,7 +9,7 @@ from tallymark.augmentation.moves import move, moved_extents
 from tallymark.augmentation.sample import Sample
 from tallymark.data.geometry import Boxes, Labels
 from tallymark.data.geometry.pairs import Extent
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 
 GREY = (114, 114, 114)
 """The colour outside of the picture, about the mean of photographs."""
@@ -18,7 +18,7 @@ SQUASH = 4 / 3
 MIRROR, FLIP, QUARTER = np.diag([-1.0, 1.0]), np.diag([1.0, -1.0]), np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
-def cut(rng: np.random.Generator, sample: Sample, recipe: Recipe, height: int, width: int) -> Sample:
+def cut(rng: np.random.Generator, sample: Sample, recipe: PictureRecipe, height: int, width: int) -> Sample:
     """A window of this size of the sample's picture with the objects that are seen in it."""
     if isinstance(sample.shapes, Labels):
         matrix = spread(rng, sample, recipe, height, width)
@@ -37,7 +37,7 @@ def warp(picture: np.ndarray, matrix: np.ndarray, height: int, width: int) -> np
     )
 
 
-def place(rng: np.random.Generator, sample: Sample, recipe: Recipe, height: int, width: int) -> np.ndarray:
+def place(rng: np.random.Generator, sample: Sample, recipe: PictureRecipe, height: int, width: int) -> np.ndarray:
     """The matrix of a window with objects: anywhere in the picture, or around one of them.
 
     A picture smaller than the window lies anywhere in it. Without zoom and tilt, pixels fall on pixels.
@@ -61,7 +61,7 @@ def place(rng: np.random.Generator, sample: Sample, recipe: Recipe, height: int,
     return matrix
 
 
-def spread(rng: np.random.Generator, sample: Sample, recipe: Recipe, height: int, width: int) -> np.ndarray:
+def spread(rng: np.random.Generator, sample: Sample, recipe: PictureRecipe, height: int, width: int) -> np.ndarray:
     """The matrix of a window that a random rectangle of the picture fills, by 1/zoom² to all of its area."""
     turn = _orientation(rng, recipe)
     rows, columns = sample.picture.shape[:2]
@@ -76,7 +76,7 @@ def spread(rng: np.random.Generator, sample: Sample, recipe: Recipe, height: int
     return np.column_stack([linear, np.array([width / 2, height / 2]) - linear @ middle])
 
 
-def _orientation(rng: np.random.Generator, recipe: Recipe) -> np.ndarray:
+def _orientation(rng: np.random.Generator, recipe: PictureRecipe) -> np.ndarray:
     turn = np.eye(2)
     if rng.random() < recipe.mirror:
         turn = MIRROR @ turn
@@ -87,18 +87,18 @@ def _orientation(rng: np.random.Generator, recipe: Recipe) -> np.ndarray:
     return turn
 
 
-def _zoom(rng: np.random.Generator, recipe: Recipe) -> float:
+def _zoom(rng: np.random.Generator, recipe: PictureRecipe) -> float:
     most = abs(np.log(recipe.zoom))
     return float(np.exp(rng.uniform(-most, most)))
 
 
-def _tilt(rng: np.random.Generator, recipe: Recipe) -> np.ndarray:
+def _tilt(rng: np.random.Generator, recipe: PictureRecipe) -> np.ndarray:
     angle = np.deg2rad(rng.uniform(-recipe.tilt, recipe.tilt))
     cos, sin = np.cos(angle), np.sin(angle)
     return np.array([[cos, -sin], [sin, cos]])
 
 
-def _aim(rng: np.random.Generator, sample: Sample, recipe: Recipe, matrix: np.ndarray) -> np.ndarray | None:
+def _aim(rng: np.random.Generator, sample: Sample, recipe: PictureRecipe, matrix: np.ndarray) -> np.ndarray | None:
     """Where one of the objects begins and ends, in x and in y, if the window is to be placed on one."""
     shapes = sample.shapes
     if isinstance(shapes, Labels) or not len(shapes) or rng.random() >= recipe.aim:

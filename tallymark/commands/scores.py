@@ -181,10 +181,11 @@ def _presets(challenge: Any) -> dict[str, dict[str, Any]]:
 def _recipe_rows(challenge: Any) -> list[tuple[str, ...]]:
     """Every field of the recipe, what it may be, and what each preset has."""
     from tallymark.reading import options, text_of
-    from tallymark.recipe import Recipe
 
-    presets = _presets(challenge).values()
-    return [(name, values, *(text_of(preset[name]) for preset in presets)) for name, values, _ in options(Recipe)]
+    presets = challenge.module("recipe").PRESETS
+    known = options(type(presets["small"]))
+    rows = [[text_of(getattr(preset, name)) for preset in presets.values()] for name, _, _ in known]
+    return [(name, values, *row) for (name, values, _), row in zip(known, rows, strict=True)]
 
 
 def _as_dicts(reading: type) -> list[dict[str, str]]:

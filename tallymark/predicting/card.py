@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tallymark.problems import BadInput, Problem
-from tallymark.recipe import Recipe
+from tallymark.recipe import Recipe, make_recipe
 
 KEY = "tallymark"
 """Where a model file has its card."""
@@ -31,7 +31,7 @@ class Card:
     def read(cls, text: str, path: Path) -> Card:
         try:
             told = json.loads(text)
-            recipe = Recipe().but(**told["recipe"])
+            recipe = make_recipe(told["recipe"])
             return cls(told["challenge"], recipe, tuple(told["classes"]), told.get("facts", {}))
         except (ValueError, KeyError, TypeError):
             found, remedy = "no card that can be read", "use a model.onnx that training wrote"

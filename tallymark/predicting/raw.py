@@ -14,13 +14,10 @@ from tallymark.centres.peaks import find_peaks
 from tallymark.centres.views import views
 from tallymark.data.annotations import Annotations, join_items
 from tallymark.data.catalog import Catalog
-from tallymark.data.images import read_picture
 from tallymark.data.items import Items
-from tallymark.data.media import BadMedia
-from tallymark.data.threads import ahead
-from tallymark.predicting.frame import BLOCK, GREY, squared
-from tallymark.predicting.windows import picture_windows
-from tallymark.problems import Problem, Problems
+from tallymark.predicting.frame import BLOCK, GREY
+from tallymark.predicting.showing import Shown, show
+from tallymark.problems import Problems
 from tallymark.recipe import Recipe
 from tallymark.terminal import progress
 
@@ -65,60 +62,43 @@ def join_raw(parts: Sequence[Raw]) -> Raw:
 def look(
     catalog: Catalog, models: Sequence[Model], recipe: Recipe, problems: Problems, what: str = "predicting"
 ) -> Raw:
-    """Show every picture to the models. One that cannot be read is a problem, and has no findings."""
-
-    def read(item: int) -> np.ndarray | None:
-        path = catalog.path(item)
-        try:
-            if path is None:
-                raise BadMedia("missing_media", "no file", "get the file, or leave the item out")
-            return read_picture(path)
-        except BadMedia as bad:
-            name, place = catalog.items.ids[item], catalog.place(item)
-            problems.add(Problem(bad.kind, place, bad.found, "a picture", bad.remedy, item=name))
-            return None
-
+    """Show every item to the models. One that cannot be read is a problem, and has no findings."""
     sizes: list[tuple[float, float]] = []
 
-    def measured(pictures: Iterable[np.ndarray | None]) -> Iterator[np.ndarray | None]:
-        for picture in pictures:
-            sizes.append((np.nan, np.nan) if picture is None else (picture.shape[1], picture.shape[0]))
-            yield picture
+    def measured() -> Iterator[Shown]:
+        for one in progress(show(catalog, recipe, problems), what, len(catalog)):
+            sizes.append(one.size)
+            yield one
 
-    pictures = measured(progress(ahead(read, range(len(catalog)), 2, 4), what, len(catalog)))
     if recipe.finds == "labels":
-        chances = _chances(pictures, models, recipe)
+        chances = _chances(measured(), models, recipe)
         return Raw(catalog.items, np.array(sizes).reshape(-1, 2), chances=chances)
-    found, presence = _candidates(catalog.items, pictures, models, recipe)
+    found, presence = _candidates(catalog.items, measured(), models, recipe)
     return Raw(catalog.items, np.array(sizes).reshape(-1, 2), found=found, presence=presence)
 
 
-def _chances(pictures: Iterable[np.ndarray | None], models: Sequence[Model], recipe: Recipe) -> np.ndarray:
-    """(n, classes): the mean over models and views; of a picture that cannot be read, all are alike."""
+def _chances(shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe) -> np.ndarray:
+    """(n, classes): the mean over models and views; of an item that cannot be read, all are alike."""
     blank = np.full((BLOCK, BLOCK, 3), GREY, np.uint8)
     classes = models[0](blank[None])["classes"].shape[1]
     rows = []
-    for picture in pictures:
-        if picture is None:
-            rows.append(np.full(classes, 1 / classes))
-            continue
-        seen = squared(picture, recipe.side)
-        shown = [view.of(seen)[None] for view in views(recipe.views)]
-        rows.append(np.mean([model(one)["classes"][0] for model in models for one in shown], axis=0))
+    for one in shown:
+        grids = [view.of(window.grid)[None] for window in one.windows for view in views(recipe.views)]
+        told = [model(grid)["classes"][0] for model in models for grid in grids]
+        rows.append(np.mean(told, axis=0) if told else np.full(classes, 1 / classes))
     return np.array(rows).reshape(-1, classes)
 
 
 def _candidates(
-    items: Items, pictures: Iterable[np.ndarray | None], models: Sequence[Model], recipe: Recipe
+    items: Items, shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe
 ) -> tuple[Annotations[Any], np.ndarray]:
     """Everything that might be a finding, and for each item the chance that there is any."""
     code, stride = CODES[recipe.finds], recipe.stride
     presence = np.zeros(len(items))
     none = np.empty(0)
     columns = [(none, none, none, np.empty((0, code.values)), none, none, none)]
-    for number, picture in enumerate(pictures):
-        windows, by = ([], 1.0) if picture is None else picture_windows(picture, recipe.side)
-        for window in windows:
+    for number, one in enumerate(shown):
+        for window in one.windows:
             maps = mean_maps(window.grid, models, recipe)
             presence[number] = max(presence[number], float(maps["presence"]))
             peaks = find_peaks(maps["heat"], FAINTEST, MOST)
@@ -129,10 +109,10 @@ def _candidates(
             score = peaks.heat[kept] ** (1 - recipe.quality) * maps["quality"][0][at] ** recipe.quality
             x, y = x[kept] + window.x / stride, y[kept] + window.y / stride
             every = np.ones(len(kept))
-            columns.append((number * every, x, y, maps["values"][:, *at].T, score, peaks.label[kept], by * every))
-    item, x, y, values, score, label, by_each = (np.concatenate(column) for column in zip(*columns, strict=True))
+            columns.append((number * every, x, y, maps["values"][:, *at].T, score, peaks.label[kept], one.by * every))
+    item, x, y, values, score, label, by = (np.concatenate(column) for column in zip(*columns, strict=True))
     shapes: Any = code.decode(x, y, values.astype(float))
-    shapes = shapes.scaled(stride * by_each)
+    shapes = shapes.scaled(stride * by)
     found = Annotations.gather(items, item.astype(np.int64), shapes, label=label.astype(np.int64), score=score)
     return found, presence
 

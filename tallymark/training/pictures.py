@@ -15,9 +15,9 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.geometry import Labels
 from tallymark.data.images import read_picture
 from tallymark.data.media import BadMedia
-from tallymark.predicting.frame import fitted
+from tallymark.predicting.frame import BLOCK, fitted
 from tallymark.problems import EVERY, BadInput, Problem, Problems
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 
 KEPT = 4 << 30
 """Bytes of decoded pictures that are kept."""
@@ -41,11 +41,14 @@ class Together:
 class Pictures:
     """The labelled pictures of a catalog, in the size that the network sees them in."""
 
-    def __init__(self, catalog: Catalog, recipe: Recipe) -> None:
+    def __init__(self, catalog: Catalog, recipe: PictureRecipe) -> None:
         truth = catalog.truth
         if truth is None or not len(catalog):
             found, remedy = f"{len(catalog)} items with truth", "name the folder that has the tables too"
             raise BadInput(Problem("no_truth", str(catalog.root), found, "items to learn from", remedy))
+        if recipe.crop % BLOCK:
+            found, remedy = f"crop={recipe.crop}", f"give e.g. {max(recipe.crop // BLOCK, 1) * BLOCK}"
+            raise BadInput(Problem("bad_option", "recipe", found, f"a multiple of {BLOCK}", remedy))
         self.catalog, self.recipe = catalog, recipe
         self.offsets, self.label = truth.offsets, truth.kind
         labels = isinstance(truth.shapes, Labels)

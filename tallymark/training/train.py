@@ -16,12 +16,11 @@ from tallymark.data.splits import Folds, make_folds
 from tallymark.model.network import Network, make_network
 from tallymark.model.weights import WEIGHTS, read_state
 from tallymark.predicting.card import Card
-from tallymark.predicting.frame import BLOCK
 from tallymark.predicting.raw import Raw, join_raw
 from tallymark.predicting.run import MODEL, Run
 from tallymark.predicting.tune import Rule, Tuning, cross_tuned, tune
 from tallymark.problems import EVERY, BadInput, Problem, Problems
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe, Recipe
 from tallymark.scoring.score import Score
 from tallymark.training.batches import Batches, Source
 from tallymark.training.devices import Place, take_place
@@ -76,9 +75,6 @@ class Held:
 
 def train(plan: Plan) -> Trained | None:
     """Train, tune and write the run. None in all processes of a distributed training but the first."""
-    if plan.recipe.crop % BLOCK:
-        found, remedy = f"crop={plan.recipe.crop}", f"give e.g. {max(plan.recipe.crop // BLOCK, 1) * BLOCK}"
-        raise BadInput(Problem("bad_option", "recipe", found, f"a multiple of {BLOCK}", remedy))
     with take_place() as place:
         run = Run(plan.folder)
         if place.first:
@@ -143,7 +139,7 @@ def _train_one(plan: Plan, held: Held, models: int, classes: int, place: Place, 
     if plan.resume and finished.exists():
         network.load_state_dict(read_state(finished))
         return network.eval()
-    sources = [Pictures(catalog, recipe) for catalog in (held.learned, *plan.also)]
+    sources = [_source(catalog, recipe) for catalog in (held.learned, *plan.also)]
     source: Source = sources[0] if len(sources) == 1 else Together(sources)
     batches = Batches(source, recipe, classes, place.rank, place.world)
     minutes = None if plan.minutes is None else plan.minutes / models
@@ -155,6 +151,12 @@ def _train_one(plan: Plan, held: Held, models: int, classes: int, place: Place, 
         network.load_state_dict(weights)
         torch.save(network.state_dict(), finished)
     return network.eval()
+
+
+def _source(catalog: Catalog, recipe: Recipe) -> Pictures:
+    if not isinstance(recipe, PictureRecipe):
+        raise ValueError(f"nothing is known of learning {recipe.finds}")
+    return Pictures(catalog, recipe)
 
 
 def settle_on(plan: Plan, told: Sequence[Raw], held: Sequence[Held]) -> tuple[Tuning, Score]:

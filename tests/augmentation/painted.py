@@ -8,21 +8,21 @@ from hypothesis import strategies as st
 
 from tallymark.augmentation import Sample, Shapes
 from tallymark.data.geometry import Boxes, Masks, RotatedBoxes
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 
 COLOURS = np.array([(255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 0), (255, 0, 255), (0, 255, 255)], np.uint8)
 """Of label 0, 1, …; the ground is black, and outside is grey."""
-STILL = Recipe().but(
-    dict.fromkeys(("mirror", "flip", "turn", "colour", "grey", "blur", "noise", "jpeg", "aim"), 0) | {"zoom": 1}
+STILL = PictureRecipe().but(
+    **dict.fromkeys(("mirror", "flip", "turn", "colour", "grey", "blur", "noise", "jpeg", "aim"), 0), zoom=1
 )
 """A recipe that only cuts."""
 
 seeds = st.integers(0, 2**32 - 1)
 
 
-def exact(recipe: Recipe = STILL) -> Recipe:
+def exact(recipe: PictureRecipe = STILL) -> PictureRecipe:
     """With everything that takes pixels to pixels."""
-    return recipe.but({"mirror": 0.5, "flip": 0.5, "turn": 0.75})
+    return recipe.but(mirror=0.5, flip=0.5, turn=0.75)
 
 
 def generator(seed: int) -> np.random.Generator:

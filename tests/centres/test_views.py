@@ -12,7 +12,7 @@ from tallymark.centres.targets import draw_targets
 from tallymark.centres.views import ALL, View, views
 from tallymark.data.geometry import Boxes, RotatedBoxes
 from tallymark.predicting.raw import Maps, mean_maps
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 
 GRID = (11, 17)
 CODES: dict[str, Code] = {"boxes": BoxCode(), "masks": MaskCode()}
@@ -126,6 +126,6 @@ def test_the_mean_over_views_of_a_perfect_model_is_what_it_says_of_the_picture(k
         maps = perfect_maps(kind, turned(view, shapes), grid_of(view))
         return {name: np.asarray(part)[None] for name, part in maps.items()}
 
-    mean = mean_maps(picture, [model], Recipe().but(finds=kind, views=8))
+    mean = mean_maps(picture, [model], PictureRecipe().but(finds=kind, views=8))
     for name, part in perfect_maps(kind, shapes, GRID).items():
         np.testing.assert_allclose(mean[name], part, atol=1e-6, err_msg=name)

@@ -16,11 +16,11 @@ from tallymark.data.geometry import Boxes, RotatedBoxes
 from tallymark.model.backbones import Backbone, Inverted, Lite, Plain, Residual, fold, make_backbone
 from tallymark.model.losses import focal, plain, sides, soft_cross_entropy, trimmed_mean
 from tallymark.model.network import Centres, CentreTruth, make_network
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 from tallymark.training.batches import centre_truth
 from tallymark.training.optimiser import make_optimiser
 
-TINY = Recipe().but(width=4, neck=8)
+TINY = PictureRecipe().but(width=4, neck=8)
 FINDS = pytest.mark.parametrize("finds", ["boxes", "masks"])
 
 
@@ -28,7 +28,7 @@ def pictures(count: int, height: int, width: int) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(0).integers(0, 256, (count, 3, height, width)).astype(np.float32))
 
 
-def truth_of(recipe: Recipe, *, empty: bool = False) -> CentreTruth:
+def truth_of(recipe: PictureRecipe, *, empty: bool = False) -> CentreTruth:
     """Two windows of 64 pixels, with two objects and with one."""
     first: Any = Boxes.of(np.array([[4, 6, 20, 14], [40, 30, 10, 22]]))
     if recipe.finds == "masks":

@@ -12,7 +12,7 @@ from tallymark.model.backbones import Lite, Plain, make_backbone
 from tallymark.model.network import make_network
 from tallymark.model.weights import WEIGHTS, load_backbone, read_state
 from tallymark.problems import BadInput, Problem
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 
 Weights = dict[str, torch.Tensor]
 
@@ -65,7 +65,7 @@ def test_by_order_where_the_names_are_others(tmp_path: Path, wrapped: bool) -> N
 
 
 def test_from_the_folder_of_a_run(tmp_path: Path) -> None:
-    recipe = Recipe().but(width=4, neck=8)
+    recipe = PictureRecipe().but(width=4, neck=8)
     first = make_network(recipe.but(seed=5), 2)
     torch.save(first.state_dict(), tmp_path / WEIGHTS)
     second = make_network(recipe.but(weights=str(tmp_path), neck=12, finds="masks"), 1)

@@ -14,9 +14,9 @@ from tallymark.data.items import Items
 from tallymark.predicting.raw import Raw, join_raw
 from tallymark.predicting.settle import common_shape, rank, settle
 from tallymark.problems import BadInput
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 
-BOXES = Recipe().but(finds="boxes", cut=0.5, overlap=0.5)
+BOXES = PictureRecipe().but(finds="boxes", cut=0.5, overlap=0.5)
 MASKS = BOXES.but(finds="masks")
 
 
@@ -123,7 +123,7 @@ def test_no_picture_that_can_be_read_has_no_findings() -> None:
 def test_of_equal_chances_the_lower_class_id_comes_first() -> None:
     chances = np.array([[0.1, 0.3, 0.3, 0.3], [0.25, 0.25, 0.25, 0.25], [0.0, 0.2, 0.1, 0.7]])
     raw = Raw(Items.of(["a", "b", "c"]), np.ones((3, 2)), chances=chances)
-    found = settle(raw, Recipe().but(finds="labels"))
+    found = settle(raw, PictureRecipe().but(finds="labels"))
     assert found.shapes.label.reshape(3, 3).tolist() == [[1, 2, 3], [0, 1, 2], [3, 1, 2]]
     assert found.confidence.reshape(3, 3)[2].tolist() == [0.7, 0.2, 0.1]
     assert rank(raw, 9).counts.tolist() == [4, 4, 4]

@@ -17,10 +17,10 @@ from tallymark.data.geometry.rectangles import fill_rectangles
 from tallymark.data.items import Items
 from tallymark.predicting.raw import Raw
 from tallymark.predicting.tune import CUTS, GATES, OVERLAPS, Tuning, cross_tuned, tune
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 from tallymark.scoring.score import Score
 
-BOXES = Recipe().but(finds="boxes")
+BOXES = PictureRecipe().but(finds="boxes")
 
 
 def rule(truth: Annotations[Any], found: Annotations[Any]) -> Score:
@@ -129,7 +129,7 @@ def test_whole_pictures_have_nothing_to_tune() -> None:
         value = float((first == truth.shapes.label).mean())
         return Score("food", value, "higher", Reading(), items=truth.items.ids.to_frame(), total=lambda weight: value)
 
-    recipe = Recipe().but(finds="labels")
+    recipe = PictureRecipe().but(finds="labels")
     tuning = tune(raw, truth, recipe, hits)
     assert isinstance(tuning, Tuning)
     assert tuning.recipe == recipe

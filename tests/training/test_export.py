@@ -21,21 +21,21 @@ from tallymark.predicting.predict import Predictor
 from tallymark.predicting.raw import Maps, look
 from tallymark.predicting.runtime import Runtime, Session
 from tallymark.problems import BadInput, Problem, Problems
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 from tallymark.training.export import export
 from tallymark.training.judging import as_model
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-TINY = Recipe().but(width=4, neck=8)
+TINY = PictureRecipe().but(width=4, neck=8)
 FINDS = pytest.mark.parametrize("finds", ["boxes", "masks", "labels"])
 SIZES = [(1, 32, 64), (3, 96, 32), (2, 64, 96)]
 """Count, height and width; the last is the one that is exported."""
 Make = Callable[..., Path]
 
 
-def network_of(recipe: Recipe, classes: int = 2) -> Network:
+def network_of(recipe: PictureRecipe, classes: int = 2) -> Network:
     """Random weights, and running means as after some training."""
     network = make_network(recipe, classes).train()
     with torch.no_grad():
@@ -53,7 +53,7 @@ def worst(one: Maps, other: Maps) -> float:
     return max(float(np.abs(part - other[name]).max()) for name, part in one.items())
 
 
-def card_of(recipe: Recipe, challenge: str = "wheat", classes: tuple[str, ...] = ("ear", "awn")) -> Card:
+def card_of(recipe: PictureRecipe, challenge: str = "wheat", classes: tuple[str, ...] = ("ear", "awn")) -> Card:
     return Card(challenge, recipe, classes, {"score": 0.5})
 
 
@@ -80,7 +80,7 @@ def problem_of(act: Callable[[], object]) -> Problem:
     return problem
 
 
-def same_in(runtime: Runtime, recipe: Recipe, folder: Path) -> None:
+def same_in(runtime: Runtime, recipe: PictureRecipe, folder: Path) -> None:
     network = network_of(recipe)
     export(network, card_of(recipe), folder / "model.onnx")
     session, show = Session(folder / "model.onnx", runtime, threads=1), as_model(network)

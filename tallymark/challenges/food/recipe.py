@@ -1,8 +1,8 @@
 """How to train for food: many dishes that look alike, and labels that are often wrong."""
 
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 
-SMALL = Recipe().but(
+SMALL = PictureRecipe().but(
     finds="labels",
     backbone="lite0",
     weights="imagenet",

@@ -1,8 +1,8 @@
 """How to train for ships: most chips are empty, and one false ship there costs the whole chip."""
 
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 
-SMALL = Recipe().but(
+SMALL = PictureRecipe().but(
     finds="masks",
     backbone="lite0",
     weights="imagenet",

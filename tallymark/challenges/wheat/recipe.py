@@ -1,8 +1,8 @@
 """How to train for wheat: heads are small, many and alike, and the next field looks different."""
 
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe
 
-SMALL = Recipe().but(
+SMALL = PictureRecipe().but(
     finds="boxes",
     backbone="lite0",
     weights="imagenet",
