@@ -14,6 +14,7 @@ import torch
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.geometry import Boxes
+from tallymark.data.images import PICTURE
 from tallymark.data.items import Items
 from tallymark.model.network import Network, make_network
 from tallymark.predicting.card import KEY, Card
@@ -177,6 +178,8 @@ def test_models_that_do_not_go_together_are_refused(other: dict[str, Any], told:
 
 class Folder:
     """As much of a catalog as predicting uses."""
+
+    medium = PICTURE
 
     def __init__(self, folder: Path, sizes: list[tuple[int, int] | None]) -> None:
         self.items = Items(pl.Series("id", [f"p{k}" for k in range(len(sizes))], dtype=pl.String))

@@ -1,0 +1,69 @@
+"""Spectrograms: where a tone is, that the usual is taken away, and that reading in pieces changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from tallymark.data import audio
+from tallymark.data.spectrogram import Ear, levels
+
+
+def whole(path: Path, ear: Ear) -> np.ndarray:
+    return np.concatenate(list(levels(path, ear)), axis=1)
+
+
+def write(path: Path, seconds: float, rate: int = 2000, *, tone: tuple[float, float, float] | None = None) -> Path:
+    """Noise, with a tone of `hertz` between two moments."""
+    time = np.arange(round(seconds * rate)) / rate
+    samples = 0.05 * np.random.default_rng(0).standard_normal(len(time))
+    if tone is not None:
+        hertz, start, stop = tone
+        samples += 0.2 * np.sin(2 * np.pi * hertz * time) * ((time >= start) & (time < stop))
+    soundfile.write(path, samples, rate)
+    return path
+
+
+@pytest.mark.parametrize("rate", [1000, 2000, 8000, 44100])
+def test_a_tone_is_where_it_is(tmp_path: Path, rate: int) -> None:
+    ear = Ear()
+    level = whole(write(tmp_path / "a.wav", 40, rate, tone=(150, 20, 21)), ear)
+    assert level.shape == (ear.bands, ear.count(40))
+    band, frame = np.unravel_index(np.argmax(level), level.shape)
+    assert abs(ear.low + band / ear.window - 150) < 6
+    assert 20 < (frame + 0.5) * ear.hop < 21
+    heard = np.flatnonzero(level[band] > 4) * ear.hop
+    assert abs(heard.min() - 20) < 0.15
+    assert abs(heard.max() - 21) < 0.15
+
+
+def test_what_is_usual_is_taken_away(tmp_path: Path) -> None:
+    hum = write(tmp_path / "hum.wav", 60, tone=(120, 0, 60))
+    calm, loud = whole(write(tmp_path / "calm.wav", 60), Ear()), whole(hum, Ear())
+    assert abs(np.median(calm)) < 0.05
+    assert np.abs(np.median(loud, axis=1)).max() < 0.1
+    assert whole(hum, Ear(steady=False)).mean(axis=1).std() > 0.3
+
+
+def test_pieces_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a.wav", 95.3, 3000, tone=(200, 50, 51))
+    once = whole(path, Ear())
+    monkeypatch.setattr(audio, "BLOCK", 1 << 9)
+    assert np.abs(whole(path, Ear()) - once).max() < 1e-3
+    assert [block.shape[1] for block in levels(path, Ear())][:-1] == [320] * 9
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.01, 0.1, 5.0, 10.24, 10.25])
+def test_any_length_will_do(tmp_path: Path, seconds: float) -> None:
+    level = list(levels(write(tmp_path / "a.wav", seconds), Ear()))
+    assert sum(block.shape[1] for block in level) == Ear().count(seconds)
+    assert all(np.isfinite(block).all() for block in level)
+
+
+def test_silence_is_level(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", np.zeros(40_000), 2000)
+    level = whole(tmp_path / "a.wav", Ear())
+    assert np.abs(level).max() < 1e-3
