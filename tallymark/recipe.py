@@ -14,7 +14,7 @@ from typing import Literal, Self
 from tallymark.problems import BadInput, Problem
 from tallymark.reading import Amount, Share, Whole, parse_reading
 
-Finds = Literal["boxes", "masks", "labels"]
+Finds = Literal["boxes", "masks", "labels", "instants"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Recipe:
     """What every training has.
 
     The network
-    finds: what is found: boxes, masks (as turned rectangles) or labels of whole pictures.
+    finds: what is found: boxes, masks (as turned rectangles), labels of whole pictures, or instants in recordings.
     backbone: `plain` residual blocks, or `lite0`, for which `weights=imagenet` exists.
     weights: where the backbone starts: `none` (random), `imagenet`, a file of a state dict, or a run.
     width: channels of the plain backbone's first stage. depth: its blocks per stage.
@@ -57,7 +57,7 @@ class Recipe:
     depth: int = 1
     neck: int = 48
     frozen: Whole = Whole(0)
-    stride: Literal[4, 8, 16] = 4
+    stride: Literal[2, 4, 8, 16] = 4
 
     smoothing: Share = Share(0.0)
     trim: Share = Share(0.0)
@@ -127,7 +127,51 @@ class PictureRecipe(Recipe):
     cutmix: Share = Share(0.0)
 
 
-KINDS: dict[str, type[Recipe]] = {"boxes": PictureRecipe, "masks": PictureRecipe, "labels": PictureRecipe}
+@dataclass(frozen=True)
+class SoundRecipe(Recipe):
+    """What trainings on recordings have too.
+
+    The sound
+    hertz: samples a second that recordings are resampled to. window, hop: seconds of a frame, and to the next one.
+    low: the lowest band in hertz. bands: how many there are. steady: whether each band is compared with what is usual
+    in it; block: frames that share one estimate of that; around: such blocks on either side that it is made from.
+
+    The windows
+    seconds: length of the windows that are trained on. aim: share of them that are placed on a call.
+    hard: share of the others that are placed where an earlier stage of the training raised a false alarm.
+    paste: share of windows into which calls of elsewhere are mixed. louder, fainter: by how many decibels at most.
+    tilt: largest change of level between the lowest and the highest band, in decibels.
+    hide: share of windows of which a stretch of time or some bands are hidden.
+    gap: seconds between two calls at least.
+    """
+
+    finds: Finds = "instants"
+    stride: Literal[2, 4, 8, 16] = 2
+    neck: int = 32
+
+    hertz: int = 1000
+    window: float = 0.256
+    hop: float = 0.032
+    low: float = 40.0
+    bands: int = 96
+    steady: bool = True
+    block: int = 320
+    around: Whole = Whole(3)
+
+    seconds: float = 8.192
+    aim: Share = Share(0.5)
+    hard: Share = Share(0.5)
+    paste: Share = Share(0.3)
+    louder: Amount = Amount(6.0)
+    fainter: Amount = Amount(10.0)
+    tilt: Amount = Amount(6.0)
+    hide: Share = Share(0.3)
+    gap: float = 1.0
+
+
+KINDS: dict[str, type[Recipe]] = {
+    "boxes": PictureRecipe, "masks": PictureRecipe, "labels": PictureRecipe, "instants": SoundRecipe,
+}  # fmt: skip
 """The kind of recipe by what is found."""
 
 

@@ -16,7 +16,8 @@ Shapes = Boxes | RotatedBoxes | Masks | Labels
 class Sample:
     """A picture and its objects.
 
-    picture: (height, width, 3) RGB bytes. shapes: n objects, in pixels of the picture; labels have no place.
+    picture: (height, width, 3) RGB bytes, or (bands, frames, 1) levels of sound.
+    shapes: n objects, in pixels of the picture; labels have no place.
     label: the class number of each. weight: how much each counts: 1, or less once pictures of labels are mixed.
     Continuous coordinates: the upper left pixel covers 0 to 1 across and down.
     """
@@ -27,7 +28,8 @@ class Sample:
     weight: np.ndarray
 
     def __post_init__(self) -> None:
-        if self.picture.dtype != np.uint8 or self.picture.ndim != 3 or self.picture.shape[2] != 3:
+        kind = (self.picture.dtype.name, *self.picture.shape[2:])
+        if kind not in (("uint8", 3), ("float32", 1)):
             raise ValueError(f"a picture is (height, width, 3) bytes, not {self.picture.shape} {self.picture.dtype}")
         if not len(self.shapes) == len(self.label) == len(self.weight):
             raise ValueError(f"{len(self.shapes)} shapes, {len(self.label)} labels, {len(self.weight)} weights")

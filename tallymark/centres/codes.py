@@ -11,13 +11,17 @@ import numpy as np
 
 from tallymark.centres.views import View
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes, Masks, RotatedBoxes, Solid
+from tallymark.data.geometry import Boxes, Instants, Masks, RotatedBoxes, Solid
 from tallymark.data.geometry.rectangles import fill_rectangles, fit_rectangles
 
 LEAST = 8
 """Pixels below which a mask is nothing."""
-LARGEST = 8.0
-"""Logarithms of lengths are cut off here: exp(8) cells are more than any picture has."""
+LONG = 24.0
+"""Cells that a moment's heat is drawn over, of which it fills about half."""
+WAY = 4.0
+"""Cells to a unit of the way to a moment."""
+LARGEST = 5.5
+"""Logarithms of lengths are cut off here: exp(5.5) cells are 245, more than a picture has."""
 
 
 class Code(Protocol):
@@ -28,8 +32,12 @@ class Code(Protocol):
         """How many numbers there are."""
 
     @property
-    def loss(self) -> Literal["sides", "plain"]:
-        """How wrong numbers are punished: by the overlap of four sides, or one by one."""
+    def line(self) -> bool:
+        """Whether centres lie on a line of time, not on a plane."""
+
+    @property
+    def loss(self) -> Literal["sides", "turned", "plain"]:
+        """How wrong numbers are punished: by the overlap of four sides, as turned rectangles, or one by one."""
 
     def shapes(self, truth: Any) -> Any:
         """What is described, from the geometry of the challenge's truth."""
@@ -40,8 +48,11 @@ class Code(Protocol):
     def encode(self, shapes: Any, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """(n, values): each shape as seen from its own place (x, y)."""
 
-    def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> Solid:
+    def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> Any:
         """The shapes that these numbers describe."""
+
+    def likeness(self, told: Any, truth: Any) -> np.ndarray:
+        """How well each shape that was told fits the true one, from 0 to 1."""
 
     def seen_by(self, values: np.ndarray, view: View) -> np.ndarray:
         """Numbers (…, values, height, width) told of a turned picture, as they are for the picture itself."""
@@ -50,9 +61,16 @@ class Code(Protocol):
         """The findings in the geometry of the challenge; `shape` is that of the pictures."""
 
 
+def _overlap(told: Solid, truth: Solid) -> np.ndarray:
+    every = np.arange(len(truth))
+    shared, union = told.overlap(truth, every, every)
+    return np.divide(shared, union, out=np.zeros(len(every)), where=union > 0)
+
+
 class BoxCode:
     """Upright boxes by the logarithm of the ways to the left, top, right and bottom side."""
 
+    line = False
     values = 4
     loss: Literal["sides"] = "sides"
 
@@ -72,6 +90,9 @@ class BoxCode:
         left, top, right, bottom = np.exp(np.minimum(values, LARGEST)).T
         return Boxes(x - left, y - top, left + right, top + bottom)
 
+    def likeness(self, told: Any, truth: Any) -> np.ndarray:
+        return _overlap(told, truth)
+
     def seen_by(self, values: np.ndarray, view: View) -> np.ndarray:
         left, top, right, bottom = np.moveaxis(values, -3, 0)
         if view.mirror:
@@ -89,8 +110,9 @@ class BoxCode:
 class MaskCode:
     """Masks as turned rectangles: the way to the centre, the logarithms of the sides, and twice the angle."""
 
+    line = False
     values = 6
-    loss: Literal["plain"] = "plain"
+    loss: Literal["turned"] = "turned"
 
     def shapes(self, truth: Masks | RotatedBoxes) -> RotatedBoxes:
         return truth if isinstance(truth, RotatedBoxes) else fit_rectangles(truth)
@@ -107,6 +129,9 @@ class MaskCode:
         across, down, length, width, cos, sin = values.T
         length, width = np.exp(np.minimum([length, width], LARGEST))
         return RotatedBoxes(x + across, y + down, length, width, np.arctan2(sin, cos) / 2)
+
+    def likeness(self, told: Any, truth: Any) -> np.ndarray:
+        return _overlap(told, truth)
 
     def seen_by(self, values: np.ndarray, view: View) -> np.ndarray:
         across, down, length, width, cos, sin = np.moveaxis(values, -3, 0)
@@ -125,4 +150,34 @@ class MaskCode:
         return Annotations.gather(found.items, found.item[kept], masks, score=found.confidence[kept])
 
 
-CODES: dict[str, Code] = {"boxes": BoxCode(), "masks": MaskCode()}
+class InstantCode:
+    """Moments on a line of time, by the way to them."""
+
+    line = True
+    values = 1
+    loss: Literal["plain"] = "plain"
+
+    def shapes(self, truth: Instants) -> Instants:
+        return truth
+
+    def footprint(self, shapes: Instants) -> RotatedBoxes:
+        every = np.ones(len(shapes))
+        return RotatedBoxes(shapes.time, 0.5 * every, LONG * every, every, 0 * every)
+
+    def encode(self, shapes: Instants, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return (shapes.time - x)[:, None] / WAY
+
+    def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> Instants:
+        return Instants(x + WAY * values[:, 0])
+
+    def likeness(self, told: Instants, truth: Instants) -> np.ndarray:
+        return np.exp(-np.abs(told.time - truth.time) / WAY)
+
+    def seen_by(self, values: np.ndarray, view: View) -> np.ndarray:
+        raise ValueError("time has one direction only: views=1")
+
+    def finish(self, found: Annotations[Instants], shape: tuple[int, int] | None) -> Annotations[Instants]:
+        return found
+
+
+CODES: dict[str, Code] = {"boxes": BoxCode(), "masks": MaskCode(), "instants": InstantCode()}

@@ -17,11 +17,11 @@ class Peaks(NamedTuple):
     heat: np.ndarray
 
 
-def find_peaks(heat: np.ndarray, least: float, most: int) -> Peaks:
-    """Cells of (classes, height, width) that are at least as hot as all around them, and as `least`."""
+def find_peaks(heat: np.ndarray, least: float, most: int, reach: int = 1) -> Peaks:
+    """Cells of (classes, height, width) that are as hot as all within `reach` cells of them, and as `least`."""
     found = []
     for number, layer in enumerate(heat):
-        highest = cv2.dilate(layer, np.ones((3, 3), np.uint8))
+        highest = cv2.dilate(layer, np.ones((2 * reach + 1, 2 * reach + 1), np.uint8))
         y, x = np.nonzero((layer >= highest) & (layer >= least))
         found.append((np.full(len(y), number), y, x, layer[y, x]))
     label, y, x, value = (np.concatenate(column) for column in zip(*found, strict=True))

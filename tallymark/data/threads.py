@@ -37,3 +37,12 @@ def ahead(work: Callable[[A], B], things: Iterable[A], threads: int, depth: int)
         finally:  # whoever asked has seen enough
             for job in waiting:
                 job.cancel()
+
+
+def in_background(things: Iterator[A], depth: int = 2) -> Iterator[A]:
+    """The same things, with up to `depth` of them made before they are asked for."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting = deque(pool.submit(next, things, None) for _ in range(depth))
+        while (thing := waiting.popleft().result()) is not None:
+            waiting.append(pool.submit(next, things, None))
+            yield thing

@@ -8,6 +8,8 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
+from tallymark.problems import BadInput, Problem
+
 
 class Backbone(nn.Module):
     """Stages that each halve the picture; the features are those of the stages in `taken`.
@@ -15,6 +17,7 @@ class Backbone(nn.Module):
     shift and scale: a byte x of the picture enters as (x - shift) / scale.
     """
 
+    inputs: int = 3
     channels: tuple[int, ...]
     stages: nn.ModuleList
     taken: tuple[int, ...]
@@ -75,7 +78,9 @@ def fold(module: nn.Module) -> nn.Module:
     return folded.requires_grad_(False)
 
 
-def convolution(inputs: int, outputs: int, side: int = 3, stride: int = 1, groups: int = 1) -> list[nn.Module]:
+def convolution(
+    inputs: int, outputs: int, side: int = 3, stride: int | tuple[int, int] = 1, groups: int = 1
+) -> list[nn.Module]:
     """A convolution without bias, and its normalisation."""
     return [
         nn.Conv2d(inputs, outputs, side, stride, side // 2, groups=groups, bias=False),
@@ -102,12 +107,17 @@ class Residual(nn.Module):
 
 
 class Plain(Backbone):
-    """Residual blocks of plain 3x3 convolutions, the fastest kind on CPUs."""
+    """Residual blocks of plain 3x3 convolutions, the fastest kind on CPUs.
 
-    def __init__(self, width: int, depth: int, inputs: int = 3) -> None:
-        super().__init__()
+    line: for levels of sound, one channel as they are; time is halved once less than bands are.
+    """
+
+    def __init__(self, width: int, depth: int, *, line: bool = False) -> None:
+        super().__init__(*((0.0, 1.0) if line else ()))
         self.channels, self.taken = (2 * width, 4 * width, 8 * width, 8 * width), (1, 2, 3, 4)
-        stages = [nn.Sequential(*convolution(inputs, width, 3, 2), nn.ReLU(inplace=True))]
+        self.inputs = 1 if line else 3
+        first = convolution(self.inputs, width, 3, (2, 1) if line else 2)
+        stages = [nn.Sequential(*first, nn.ReLU(inplace=True))]
         before = width
         for channels in self.channels:
             blocks = [Residual(before, channels, 2)]
@@ -164,9 +174,12 @@ class Lite(Backbone):
         self.stages = nn.ModuleList(stages)
 
 
-def make_backbone(name: str, width: int, depth: int, *, top: bool = False) -> Backbone:
-    """The backbone of that name; `top`: for whole pictures."""
-    backbone = Lite(top=top) if name == "lite0" else Plain(width, depth)
+def make_backbone(name: str, width: int, depth: int, *, top: bool = False, line: bool = False) -> Backbone:
+    """The backbone of that name; `top`: for whole pictures. `line`: for sound."""
+    if line and name != "plain":
+        remedy = "give backbone=plain"
+        raise BadInput(Problem("bad_option", "recipe", f"backbone={name}", "plain, for sound", remedy))
+    backbone = Lite(top=top) if name == "lite0" else Plain(width, depth, line=line)
     initialise(backbone)
     return backbone
 

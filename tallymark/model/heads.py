@@ -17,10 +17,14 @@ PRIOR = 0.05
 
 
 class Pyramid(nn.Module):
-    """Coarse features, which know what there is, added to fine ones, which know where."""
+    """Coarse features, which know what there is, added to fine ones, which know where.
 
-    def __init__(self, channels: Sequence[int], width: int) -> None:
+    line: bands are averaged away first (and their loudest added), so that a line of time remains.
+    """
+
+    def __init__(self, channels: Sequence[int], width: int, *, line: bool = False) -> None:
         super().__init__()
+        self.line = line
         self.aside = nn.ModuleList(nn.Conv2d(count, width, 1) for count in channels)
         self.smooth = nn.ModuleList(
             nn.Sequential(*convolution(width, width), nn.ReLU(inplace=True)) for _ in channels[:-1]
@@ -28,10 +32,12 @@ class Pyramid(nn.Module):
         initialise(self)
 
     def forward(self, features: list[Tensor]) -> Tensor:
-        out = self.aside[-1](features[-1])
+        if self.line:
+            features = [part.mean(2, keepdim=True) + part.amax(2, keepdim=True) for part in features]
+        out, grow = self.aside[-1](features[-1]), (1.0, 2.0) if self.line else 2.0
         for number in range(len(features) - 2, -1, -1):
             finer = self.aside[number](features[number])
-            out = self.smooth[number](finer + functional.interpolate(out, scale_factor=2.0))
+            out = self.smooth[number](finer + functional.interpolate(out, scale_factor=grow))
         return out
 
 

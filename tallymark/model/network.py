@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -15,10 +14,12 @@ from tallymark.model.backbones import make_backbone
 from tallymark.model.heads import CentreHead, ClassHead, Pyramid
 from tallymark.model.losses import BY_CODE, focal, soft_cross_entropy, trimmed_mean
 from tallymark.model.weights import load_backbone
+from tallymark.problems import BadInput, Problem
 from tallymark.recipe import Recipe
 
-LEVEL = {4: 0, 8: 1, 16: 2}
-"""The finest features that are used, by the pixels to a cell."""
+PLANE = (4, 8, 16)
+LINE = (2, 4, 8, 16)
+"""The pixels to a cell that each level of features offers: on a plane, and on a line of time."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,13 @@ class Centres(nn.Module):
         super().__init__()
         self.trim = 0.0
         self.code = CODES[recipe.finds]
-        self.backbone = make_backbone(recipe.backbone, recipe.width, recipe.depth)
+        line, strides = self.code.line, LINE if self.code.line else PLANE
+        if recipe.stride not in strides:
+            expected, remedy = " or ".join(map(str, strides)), f"give e.g. stride={strides[0]}"
+            raise BadInput(Problem("bad_option", "recipe", f"stride={recipe.stride}", expected, remedy))
+        self.backbone = make_backbone(recipe.backbone, recipe.width, recipe.depth, line=line)
         channels = self.backbone.channels
-        self.neck = Pyramid(channels[LEVEL[recipe.stride] :], recipe.neck)
+        self.neck = Pyramid(channels[strides.index(recipe.stride) :], recipe.neck, line=line)
         self.head = CentreHead(recipe.neck, classes, self.code.values, channels[-1])
 
     def forward(self, pictures: Tensor) -> dict[str, Tensor]:
@@ -72,7 +77,7 @@ class Centres(nn.Module):
         values, quality = maps["values"][at].float(), maps["quality"][at][:, 0].float()
         count = truth.weight.sum().clamp(min=1)
         wrong = BY_CODE[self.code.loss](values, truth.values)
-        overlap = self._overlap(values, truth)
+        overlap = self._likeness(values, truth)
         good = functional.binary_cross_entropy_with_logits(quality, overlap, reduction="none")
         return {
             "heat": focal(maps["heat"].float(), truth.heat),
@@ -87,16 +92,14 @@ class Centres(nn.Module):
         if len(truth.values):
             self.head.values.bias[: self.code.values] = truth.values.mean(0)  # type: ignore[index]  # it has a bias
 
-    def _overlap(self, values: Tensor, truth: CentreTruth) -> Tensor:
-        """How well each told shape fits the true one, by the geometry's own overlap."""
+    def _likeness(self, values: Tensor, truth: CentreTruth) -> Tensor:
+        """How well each told shape fits the true one, by the code's own measure."""
         x, y = (truth.x + 0.5).numpy(force=True), (truth.y + 0.5).numpy(force=True)
         told = self.code.decode(x, y, values.detach().numpy(force=True).astype(float))
-        every = np.arange(len(x))
-        shared, union = told.overlap(truth.shapes, every, every)
-        return torch.from_numpy(np.divide(shared, union, out=np.zeros(len(x)), where=union > 0)).to(values)
+        return torch.from_numpy(self.code.likeness(told, truth.shapes)).to(values)
 
 
-SHAPE = {"sides": 5.0, "plain": 0.5}
+SHAPE = {"sides": 5.0, "plain": 0.5, "turned": 2.0}
 """How much the loss of the shape counts against that of the heat."""
 
 

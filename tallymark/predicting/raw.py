@@ -18,13 +18,13 @@ from tallymark.data.items import Items
 from tallymark.predicting.frame import BLOCK, GREY
 from tallymark.predicting.showing import Shown, show
 from tallymark.problems import Problems
-from tallymark.recipe import Recipe
+from tallymark.recipe import Recipe, SoundRecipe
 from tallymark.terminal import progress
 
 FAINTEST = 0.03
 """Candidates of less confidence are not kept, even for tuning."""
-MOST = 3000
-"""Candidates kept of one picture."""
+ROOM = 1200
+"""Pixels of a window to a candidate, at least: more of them only make a network that knows nothing slow to judge."""
 
 Maps = dict[str, np.ndarray]
 Model = Callable[[np.ndarray], Maps]
@@ -94,6 +94,7 @@ def _candidates(
 ) -> tuple[Annotations[Any], np.ndarray]:
     """Everything that might be a finding, and for each item the chance that there is any."""
     code, stride = CODES[recipe.finds], recipe.stride
+    reach = 1 if not isinstance(recipe, SoundRecipe) else max(round(recipe.gap / recipe.hop / stride), 1)
     presence = np.zeros(len(items))
     none = np.empty(0)
     columns = [(none, none, none, np.empty((0, code.values)), none, none, none)]
@@ -101,7 +102,8 @@ def _candidates(
         for window in one.windows:
             maps = mean_maps(window.grid, models, recipe)
             presence[number] = max(presence[number], float(maps["presence"]))
-            peaks = find_peaks(maps["heat"], FAINTEST, MOST)
+            most = max(window.grid.shape[0] * window.grid.shape[1] // ROOM, 1)
+            peaks = find_peaks(maps["heat"], FAINTEST, most, reach)
             left, top, right, bottom = (edge / stride for edge in window.inside)
             x, y = peaks.x + 0.5, peaks.y + 0.5
             kept = np.flatnonzero((x >= left) & (x < right) & (y >= top) & (y < bottom))

@@ -42,6 +42,8 @@ def merge(raw: Raw, recipe: Recipe) -> Raw:
     """With one finding where several overlap."""
     if raw.found is None:
         raise ValueError("no candidates to merge")
+    if CODES[recipe.finds].line:  # moments do not overlap, and peaks keep their distance
+        return raw
     return replace(raw, found=merge_overlapping(raw.found, recipe.merge, recipe.overlap))
 
 

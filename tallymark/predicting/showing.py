@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from tallymark.data.audio import read_header
 from tallymark.data.catalog import Catalog
 from tallymark.data.images import read_picture
 from tallymark.data.media import BadMedia
-from tallymark.data.threads import ahead
+from tallymark.data.spectrogram import Ear, levels
+from tallymark.data.threads import ahead, in_background
 from tallymark.predicting.frame import squared
-from tallymark.predicting.windows import Window, picture_windows
+from tallymark.predicting.windows import Window, picture_windows, sound_windows
 from tallymark.problems import Problem, Problems
-from tallymark.recipe import PictureRecipe, Recipe
+from tallymark.recipe import PictureRecipe, Recipe, SoundRecipe
 
 
 class Shown(NamedTuple):
@@ -25,7 +28,7 @@ class Shown(NamedTuple):
     """
 
     size: tuple[float, float]
-    windows: Sequence[Window]
+    windows: Iterable[Window]
     by: float
 
 
@@ -49,7 +52,15 @@ def show(catalog: Catalog, recipe: Recipe, problems: Problems) -> Iterator[Shown
     return ahead(prepare, range(len(catalog)), 2, 4)
 
 
+def ear_of(recipe: SoundRecipe) -> Ear:
+    """How a recipe listens."""
+    return Ear(**{field.name: getattr(recipe, field.name) for field in fields(Ear)})
+
+
 def _open(path: Path, recipe: Recipe) -> Shown:
+    if isinstance(recipe, SoundRecipe):
+        ear, seconds = ear_of(recipe), read_header(path).seconds
+        return Shown((seconds, np.nan), in_background(sound_windows(levels(path, ear))), recipe.hop)
     if not isinstance(recipe, PictureRecipe):
         raise ValueError(f"nothing is known of showing {recipe.finds}")
     picture = read_picture(path)

@@ -8,20 +8,26 @@ import numpy as np
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.geometry import Boxes, Labels, Masks
+from tallymark.data.geometry import Boxes, Instants, Labels, Masks
 from tallymark.data.items import Items
 from tallymark.predicting.settle import RANKED
+
+EVERY = 3.0
+"""Seconds between guessed instants."""
 
 
 def guess(known: Annotations[Any], items: Items, size: np.ndarray) -> Annotations[Any]:
     """Boxes: as many as usual, of the usual size, evenly spread. Masks: none. Labels: the commonest ones.
 
-    size: (n, 2) width and height of each item's picture.
+    Instants: one every few seconds, so that none is missed. size: (n, 2) width and height of each item's picture; of a
+    recording its seconds.
     """
     if isinstance(known.shapes, Boxes):
         return _spread(known, items, size)
     if isinstance(known.shapes, Labels):
         return _commonest(known, items)
+    if isinstance(known.shapes, Instants):
+        return _regularly(items, size)
     if isinstance(known.shapes, Masks):
         return Annotations.none(items, known.shapes)
     raise ValueError(f"no guess for {type(known.shapes).__name__}")
@@ -41,6 +47,12 @@ def _spread(known: Annotations[Boxes], items: Items, size: np.ndarray) -> Annota
     boxes = np.stack([x, y, np.full(x.shape, width), np.full(x.shape, height)], -1).reshape(-1, 4)
     item = np.repeat(np.arange(len(items)), count)
     return Annotations.gather(items, item, Boxes.of(boxes), score=np.ones(len(item)))
+
+
+def _regularly(items: Items, size: np.ndarray) -> Annotations[Instants]:
+    times = [np.arange(EVERY / 2, seconds, EVERY) for seconds in np.nan_to_num(size[:, 0]).tolist()]
+    item = np.repeat(np.arange(len(items)), [len(time) for time in times])
+    return Annotations.gather(items, item, Instants(np.concatenate([np.empty(0), *times])))
 
 
 def _commonest(known: Annotations[Labels], items: Items) -> Annotations[Labels]:

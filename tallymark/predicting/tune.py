@@ -17,6 +17,7 @@ from tallymark.recipe import Recipe
 from tallymark.scoring.score import Score
 
 CUTS = tuple(k / 50 for k in range(4, 41))
+FEW_CUTS = CUTS[3::4]
 OVERLAPS = (0.3, 0.4, 0.5, 0.6, 0.7)
 GATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
@@ -39,10 +40,11 @@ def tune(raw: Raw, truth: Annotations[Any], recipe: Recipe, rule: Rule, *, thoro
         return Tuning(recipe, score, pl.DataFrame({"score": [score.value]}))
     overlaps = OVERLAPS if thorough else (recipe.overlap,)
     gates = GATES if thorough and recipe.finds == "masks" else (recipe.gate,)
-    rows = list(_curve(raw, truth, recipe, rule, overlaps, gates))
+    cuts = CUTS if thorough else FEW_CUTS
+    rows = list(_curve(raw, truth, recipe, rule, overlaps, gates, cuts))
     curve = pl.DataFrame(rows, schema=["overlap", "gate", "cut", "score"], orient="row")
     # A single lucky setting does not win: each counts with its neighbours along the cut.
-    steady = np.array([row[3] for row in rows]).reshape(len(overlaps), len(gates), len(CUTS))
+    steady = np.array([row[3] for row in rows]).reshape(len(overlaps), len(gates), len(cuts))
     wide = np.pad(steady, ((0, 0), (0, 0), (1, 1)), mode="edge")
     steady = (wide[..., :-2] + 2 * wide[..., 1:-1] + wide[..., 2:]) / 4
     best = np.argmax if rule(truth, settle(raw, recipe)).better == "higher" else np.argmin
@@ -68,9 +70,10 @@ def _curve(
     rule: Rule,
     overlaps: tuple[float, ...],
     gates: tuple[float, ...],
+    cuts: tuple[float, ...],
 ) -> Iterator[tuple[float, float, float, float]]:
     for overlap in overlaps:
         merged = merge(raw, recipe.but(overlap=overlap))
-        for gate, cut in product(gates, CUTS):
+        for gate, cut in product(gates, cuts):
             kept = keep_sure(merged, raw, recipe.but(gate=gate, cut=cut))
             yield overlap, gate, cut, rule(truth, kept).value

@@ -1,8 +1,8 @@
-"""Windows: what of an item is shown to a network at a time. Large pictures are shown in parts that overlap."""
+"""Windows: what of an item is shown to a network at a time. What is large or long is shown in parts that overlap."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,8 @@ from tallymark.predicting.frame import BLOCK, fitted, padded
 
 LARGEST = 1536
 """Pixels across and down that are shown at once: more costs memory and gains nothing."""
+HEARD, AROUND = 4096, 256
+"""Frames of a recording that are told at once, and frames on either side that are heard with them."""
 LAP = 256
 """Pixels that neighbouring windows share, so that each thing is seen with what is around it in one of them."""
 
@@ -38,6 +40,28 @@ def picture_windows(picture: np.ndarray, side: int) -> tuple[list[Window], float
         for left, right, from_x, to_x in spans(width, LARGEST, LAP)
     ]
     return shown, max(picture.shape[:2]) / max(height, width)  # the shorter side is rounded
+
+
+def sound_windows(blocks: Iterable[np.ndarray]) -> Iterator[Window]:
+    """Windows on the levels of a recording, (bands, frames) at a time, of which only a few minutes are kept.
+
+    They begin at whole blocks, and overlap by more than the network sees around a moment, so that it makes no
+    difference where one ends.
+    """
+    waiting, start = None, 0
+    for block in blocks:
+        waiting = block if waiting is None else np.concatenate([waiting, block], axis=1)
+        while waiting.shape[1] >= HEARD + 2 * AROUND:
+            yield _stretch(waiting[:, : HEARD + 2 * AROUND], start, HEARD + AROUND)
+            waiting, start = waiting[:, HEARD:], start + HEARD
+    if waiting is not None and waiting.shape[1]:
+        yield _stretch(waiting, start, waiting.shape[1])
+
+
+def _stretch(level: np.ndarray, start: int, stop: int) -> Window:
+    """Levels from a frame on, of which those before `stop` are told; the first stretch is told from its beginning."""
+    grid = np.pad(level, ((0, 0), (0, -level.shape[1] % BLOCK)))[..., None]
+    return Window(np.ascontiguousarray(grid, np.float32), start, 0, (AROUND if start else 0, 0, stop, len(level)))
 
 
 def spans(length: int, largest: int, lap: int) -> Iterator[tuple[int, int, int, int]]:

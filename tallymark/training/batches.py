@@ -16,6 +16,7 @@ from tallymark.centres.codes import CODES, Code
 from tallymark.centres.targets import draw_targets
 from tallymark.data.threads import ahead
 from tallymark.model.network import CentreTruth
+from tallymark.predicting.raw import Model
 from tallymark.recipe import Recipe
 
 
@@ -26,6 +27,40 @@ class Source(Protocol):
 
     def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
         """A window on an item, changed at random."""
+
+    def revisit(self, model: Model) -> None:
+        """Learn from what the model makes of the training set so far, where to look more often."""
+
+    state: Any
+    """What `revisit` found, for a checkpoint: tensors and numbers only."""
+
+
+class Together:
+    """Several sources as one."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = sources
+        self.ends = np.cumsum([len(source) for source in sources])
+
+    def __len__(self) -> int:
+        return int(self.ends[-1])
+
+    def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
+        at = int(np.searchsorted(self.ends, item, "right"))
+        return self.sources[at].window(rng, item - (int(self.ends[at - 1]) if at else 0), calm)
+
+    def revisit(self, model: Model) -> None:
+        for source in self.sources:
+            source.revisit(model)
+
+    @property
+    def state(self) -> list[Any]:
+        return [source.state for source in self.sources]
+
+    @state.setter
+    def state(self, kept: list[Any]) -> None:
+        for source, own in zip(self.sources, kept, strict=True):
+            source.state = own
 
 
 @dataclass(frozen=True)
@@ -82,6 +117,7 @@ class Batches:
 def centre_truth(windows: Sequence[Sample], code: Code, classes: int, stride: int) -> CentreTruth:
     """The targets of a batch of windows."""
     height, width = (side // stride for side in windows[0].picture.shape[:2])
+    height = 1 if code.line else height
     drawn, shapes = [], []
     for window in windows:
         small: Any = window.shapes.scaled(1 / stride)  # type: ignore[union-attr]  # labels have no centres

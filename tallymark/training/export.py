@@ -33,7 +33,8 @@ def export(network: Network, card: Card, path: Path, *, half: bool = False) -> N
     import onnx
 
     readout = Readout(copy.deepcopy(network).cpu().float().eval())
-    example = torch.zeros(2, 2 * BLOCK, 3 * BLOCK, 3, dtype=torch.uint8)
+    channels = network.backbone.inputs
+    example = torch.zeros(2, 2 * BLOCK, 3 * BLOCK, channels, dtype=torch.uint8 if channels == 3 else torch.float32)
     with torch.inference_mode():
         names = list(readout.network.readout(example.permute(0, 3, 1, 2).float()))
     unfinished = path.with_suffix(".new")

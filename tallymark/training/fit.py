@@ -20,6 +20,7 @@ from tallymark.training.batches import Batch, Batches
 from tallymark.training.clock import Clock
 from tallymark.training.devices import Place, choose_precision
 from tallymark.training.optimiser import Average, make_optimiser, set_rate
+from tallymark.training.shown import as_model
 
 CHECKPOINT = "checkpoint.pt"
 LOG = "log.jsonl"
@@ -152,6 +153,7 @@ class Fit:
         with (self.folder / LOG).open("a") as log:
             log.write(json.dumps(line) + "\n")
         bar.judged(line)
+        self.batches.source.revisit(as_model(self.average.network))
         self._save(clock)
 
     def _save(self, clock: Clock) -> None:
@@ -168,6 +170,7 @@ class Fit:
             "best": self.best,
             "best_weights": self.best_weights,
             "spent": clock.spent,
+            "source": self.batches.source.state,
         }
         path = self.folder / CHECKPOINT
         torch.save(state, path.with_suffix(".new"))
@@ -184,4 +187,5 @@ class Fit:
         torch.set_rng_state(state["random"].cpu())
         self.step, self.judgements = state["step"], state["judgements"]
         self.best, self.best_weights = state["best"], state["best_weights"]
+        self.batches.source.state = state["source"]
         return float(state["spent"])

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-import torch
-
 from tallymark.data.catalog import Catalog
 from tallymark.model.network import Network
-from tallymark.predicting.raw import Maps, Model, Raw, look
+from tallymark.predicting.raw import Raw, look
 from tallymark.predicting.tune import Rule, Tuning, tune
 from tallymark.problems import EVERY, Problems
 from tallymark.recipe import Recipe
 from tallymark.training.fit import Judgement
-
-
-def as_model(network: Network) -> Model:
-    """A network as prediction sees it: bytes in, maps out."""
-    device = next(network.parameters()).device
-
-    @torch.inference_mode()
-    def show(pictures: np.ndarray) -> Maps:
-        seen = torch.from_numpy(pictures).permute(0, 3, 1, 2).to(device).float()
-        return {name: part.float().numpy(force=True) for name, part in network.readout(seen).items()}
-
-    return show
+from tallymark.training.shown import as_model
 
 
 class Official:

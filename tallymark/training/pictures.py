@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,26 +15,12 @@ from tallymark.data.geometry import Labels
 from tallymark.data.images import read_picture
 from tallymark.data.media import BadMedia
 from tallymark.predicting.frame import BLOCK, fitted
+from tallymark.predicting.raw import Model
 from tallymark.problems import EVERY, BadInput, Problem, Problems
 from tallymark.recipe import PictureRecipe
 
 KEPT = 4 << 30
 """Bytes of decoded pictures that are kept."""
-
-
-class Together:
-    """Several sources as one."""
-
-    def __init__(self, sources: Sequence[Pictures]) -> None:
-        self.sources = sources
-        self.ends = np.cumsum([len(source) for source in sources])
-
-    def __len__(self) -> int:
-        return int(self.ends[-1])
-
-    def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
-        at = int(np.searchsorted(self.ends, item, "right"))
-        return self.sources[at].window(rng, item - (int(self.ends[at - 1]) if at else 0), calm)
 
 
 class Pictures:
@@ -54,6 +39,7 @@ class Pictures:
         labels = isinstance(truth.shapes, Labels)
         self.shapes: Any = truth.shapes if labels else CODES[recipe.finds].shapes(truth.shapes)
         self.problems = Problems(EVERY)
+        self.state: Any = None
         self._bad: set[int] = set()
         self._kept: dict[int, tuple[np.ndarray, float]] = {}
         self._room, self._lock = KEPT, threading.Lock()
@@ -64,6 +50,9 @@ class Pictures:
     def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
         """A window on a picture, changed at random."""
         return make_window(rng, self.load, item, len(self), self.recipe, calm=calm)
+
+    def revisit(self, model: Model) -> None:
+        """All pictures are looked at alike."""
 
     def load(self, item: int) -> Sample:
         """A picture with its objects; in place of one that cannot be read, the next that can."""

@@ -20,14 +20,15 @@ from tallymark.predicting.raw import Raw, join_raw
 from tallymark.predicting.run import MODEL, Run
 from tallymark.predicting.tune import Rule, Tuning, cross_tuned, tune
 from tallymark.problems import EVERY, BadInput, Problem, Problems
-from tallymark.recipe import PictureRecipe, Recipe
+from tallymark.recipe import PictureRecipe, Recipe, SoundRecipe
 from tallymark.scoring.score import Score
-from tallymark.training.batches import Batches, Source
+from tallymark.training.batches import Batches, Source, Together
 from tallymark.training.devices import Place, take_place
 from tallymark.training.export import export
 from tallymark.training.fit import Fit
 from tallymark.training.judging import Official
-from tallymark.training.pictures import Pictures, Together
+from tallymark.training.pictures import Pictures
+from tallymark.training.recordings import Recordings
 
 
 @dataclass(frozen=True)
@@ -153,10 +154,12 @@ def _train_one(plan: Plan, held: Held, models: int, classes: int, place: Place, 
     return network.eval()
 
 
-def _source(catalog: Catalog, recipe: Recipe) -> Pictures:
-    if not isinstance(recipe, PictureRecipe):
-        raise ValueError(f"nothing is known of learning {recipe.finds}")
-    return Pictures(catalog, recipe)
+def _source(catalog: Catalog, recipe: Recipe) -> Pictures | Recordings:
+    if isinstance(recipe, SoundRecipe):
+        return Recordings(catalog, recipe)
+    if isinstance(recipe, PictureRecipe):
+        return Pictures(catalog, recipe)
+    raise ValueError(f"nothing is known of learning {recipe.finds}")
 
 
 def settle_on(plan: Plan, told: Sequence[Raw], held: Sequence[Held]) -> tuple[Tuning, Score]:

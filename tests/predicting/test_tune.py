@@ -16,7 +16,7 @@ from tallymark.data.geometry import Boxes, Labels, RotatedBoxes
 from tallymark.data.geometry.rectangles import fill_rectangles
 from tallymark.data.items import Items
 from tallymark.predicting.raw import Raw
-from tallymark.predicting.tune import CUTS, GATES, OVERLAPS, Tuning, cross_tuned, tune
+from tallymark.predicting.tune import CUTS, FEW_CUTS, GATES, OVERLAPS, Tuning, cross_tuned, tune
 from tallymark.recipe import PictureRecipe
 from tallymark.scoring.score import Score
 
@@ -59,7 +59,7 @@ def test_the_curve_has_every_setting() -> None:
     best = tuning.curve.filter(overlap=tuning.recipe.overlap, cut=tuning.recipe.cut)
     assert best["score"].to_list() == [tuning.score.value]
     brief = tune(raw, truth, BOXES.but(overlap=0.45, gate=0.1), rule, thorough=False)
-    assert brief.curve.height == len(CUTS)
+    assert brief.curve.height == len(FEW_CUTS)
     assert (brief.recipe.overlap, brief.recipe.gate) == (0.45, 0.1)
 
 

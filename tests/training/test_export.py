@@ -24,7 +24,7 @@ from tallymark.predicting.runtime import Runtime, Session
 from tallymark.problems import BadInput, Problem, Problems
 from tallymark.recipe import PictureRecipe
 from tallymark.training.export import export
-from tallymark.training.judging import as_model
+from tallymark.training.shown import as_model
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -6,21 +6,22 @@ SMALL = PictureRecipe().but(
     finds="masks",
     backbone="lite0",
     weights="imagenet",
-    frozen=3,
+    frozen=4,
     neck=64,
     side=768,
-    crop=384,
+    crop=256,
     aim=0.6,
     tilt=45,
     zoom=1.5,
     body=0.3,
+    epochs=60,
     folds=4,
     views=8,
 )
 PRESETS = {
     "tiny": SMALL.but(
-        backbone="plain", weights="none", frozen=0, body=1, width=12, neck=32, side=256, crop=128, rate=4e-3, epochs=12,
-        folds=5, judged=2, average=0.98, views=1,
+        backbone="plain", weights="none", frozen=0, body=1, width=12, neck=32, side=384, crop=160, aim=1, rate=3e-3, epochs=60,
+        folds=5, judged=2, average=0.99, views=1,
     ),
     "small": SMALL,
     # After the better entries of 2018: all folds, all eight views, a long training on windows around ships.

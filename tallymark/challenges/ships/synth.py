@@ -26,7 +26,7 @@ SMALLEST = 8
 """A ship of which fewer pixels than this are on a chip is not listed there."""
 
 
-DEMO, DEMO_READING = {"items": 150, "size": 256, "empty": 0.5}, {"shape": "256x256"}
+DEMO, DEMO_READING = {"items": 150, "size": 256, "empty": 0.25}, {"shape": "256x256"}
 
 
 @dataclass(frozen=True)

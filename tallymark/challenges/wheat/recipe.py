@@ -22,7 +22,7 @@ SMALL = PictureRecipe().but(
 PRESETS = {
     "tiny": SMALL.but(
         backbone="plain", weights="none", frozen=0, body=1, width=12, stride=4, neck=32, side=256, crop=128, aim=0.5,
-        rate=4e-3, epochs=12, folds=5, judged=2, average=0.98, views=1,
+        rate=4e-3, epochs=60, folds=5, judged=2, average=0.98, views=1,
     ),
     "small": SMALL,
     # After the winners of 2020: more pixels, folds by field, mosaic and mixing, all turns of what is predicted.

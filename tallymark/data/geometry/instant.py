@@ -28,6 +28,10 @@ class Instants:
         known = self.length is not None or other.length is not None
         return Instants(np.concatenate([self.time, other.time]), np.concatenate(lengths) if known else None)
 
+    def scaled(self, by: float | np.ndarray) -> Instants:
+        """The same moments in units of another length."""
+        return Instants(self.time * by, None if self.length is None else self.length * by)
+
     def within(
         self, other: Instants, group: np.ndarray, other_group: np.ndarray, buffer: float
     ) -> tuple[np.ndarray, np.ndarray]:

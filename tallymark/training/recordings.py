@@ -1,0 +1,136 @@
+"""The recordings that are learned from: levels are computed once, windows are cut around calls and between them."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tallymark.augmentation.sample import Sample
+from tallymark.augmentation.sounds import change_levels, paste_call
+from tallymark.data.catalog import Catalog
+from tallymark.data.geometry import Instants
+from tallymark.data.media import BadMedia
+from tallymark.data.spectrogram import levels
+from tallymark.predicting.raw import Model, look
+from tallymark.predicting.showing import ear_of
+from tallymark.problems import EVERY, BadInput, Problem, Problems
+from tallymark.recipe import SoundRecipe
+
+NEAR = 3.0
+"""Seconds from a call within which an alarm is not a false one."""
+ALARM = 0.3
+"""The confidence from which a false alarm is worth learning from."""
+KEPT = 4 << 30
+"""Bytes of levels that are kept."""
+
+
+class Place(NamedTuple):
+    """A moment in a recording: its number, and a frame."""
+
+    recording: int
+    frame: float
+
+
+class Recordings:
+    """Windows of the labelled recordings of a catalog."""
+
+    def __init__(self, catalog: Catalog, recipe: SoundRecipe) -> None:
+        if catalog.truth is None or not len(catalog):
+            found, remedy = f"{len(catalog)} recordings with truth", "name the folder that has the tables too"
+            raise BadInput(Problem("no_truth", str(catalog.root), found, "recordings to learn from", remedy))
+        self.catalog, self.recipe, self.ear = catalog, recipe, ear_of(recipe)
+        self.problems = Problems(EVERY)
+        self._levels: dict[int, np.ndarray] = {}
+        self._lock = threading.Lock()
+        truth: Instants = catalog.truth.shapes
+        self.item, self.frame = catalog.truth.item, truth.time / recipe.hop
+        length = np.full(len(truth), np.nan) if truth.length is None else truth.length
+        self.length = np.where(np.isfinite(length), length, 1.0) / recipe.hop
+        self.frames = np.array([self._read(item).shape[1] for item in range(len(catalog))])
+        self.usable = np.flatnonzero(self.frames >= 1)
+        if not len(self.usable):
+            raise BadInput(self.problems)
+        kept = self.frames[self.item] > self.frame
+        self.item, self.frame, self.length = self.item[kept], self.frame[kept], self.length[kept]
+        self.alarms = np.empty((0, 2))
+        self.width = round(recipe.seconds / recipe.hop)
+
+    def __len__(self) -> int:
+        """So many windows that each moment is seen about once, and each call twice, in an epoch."""
+        return max(int(self.frames.sum()) // self.width, 2 * len(self.item), 1)
+
+    def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
+        """A window on a call, on a false alarm, or anywhere."""
+        recipe, draw = self.recipe, rng.random()
+        if draw < recipe.aim and len(self.item):
+            call = int(rng.integers(len(self.item)))
+            place = Place(int(self.item[call]), float(self.frame[call]))
+        elif rng.random() < recipe.hard and len(self.alarms):
+            recording, frame = self.alarms[int(rng.integers(len(self.alarms)))]
+            place = Place(int(recording), float(frame))
+        else:
+            share = self.frames[self.usable] / self.frames.sum()
+            recording = int(self.usable[rng.choice(len(self.usable), p=share)])
+            place = Place(recording, float(rng.uniform(0, self.frames[recording])))
+        level, time = self._cut(place.recording, int(place.frame - rng.uniform(0.1, 0.9) * self.width))
+        if not calm and rng.random() < recipe.paste and len(self.item):
+            call = int(rng.integers(len(self.item)))
+            level, time = paste_call(rng, level, time, self._call(call), recipe)
+        level = change_levels(rng, level, recipe)
+        calls: Any = Instants(time)
+        return Sample(level[..., None], calls, np.zeros(len(time), np.int64), np.ones(len(time)))
+
+    def _cut(self, recording: int, start: int) -> tuple[np.ndarray, np.ndarray]:
+        """(bands, width) of levels from a frame on, and the calls in it, in frames."""
+        whole = self._read(recording)
+        start = int(np.clip(start, 0, max(whole.shape[1] - self.width, 0)))
+        level = whole[:, start : start + self.width].astype(np.float32)
+        level = np.pad(level, ((0, 0), (0, self.width - level.shape[1])))
+        time = self.frame[self.item == recording] - start
+        return level, time[(time >= 0) & (time < self.width)]
+
+    def _call(self, call: int) -> np.ndarray:
+        """The levels of a call, with a little around it."""
+        whole, half = self._read(int(self.item[call])), self.length[call] / 2 + 0.15 / self.recipe.hop
+        start, stop = int(self.frame[call] - half), int(self.frame[call] + half) + 1
+        return whole[:, max(start, 0) : stop].astype(np.float32)
+
+    def _read(self, item: int) -> np.ndarray:
+        with self._lock:
+            if item in self._levels:
+                return self._levels[item]
+        path, none = self.catalog.path(item), np.empty((self.ear.bands, 0), np.float16)
+        try:
+            if path is None:
+                raise BadMedia("missing_media", "no file", "get the file, or exclude the item")
+            blocks = list(levels(path, self.ear))
+            level = np.concatenate(blocks, axis=1).astype(np.float16) if blocks else none
+        except BadMedia as bad:
+            place, name = self.catalog.place(item), self.catalog.items.ids[item]
+            self.problems.add(Problem(bad.kind, place, bad.found, "a recording", bad.remedy, item=name))
+            level = none
+        with self._lock:
+            if sum(kept.nbytes for kept in self._levels.values()) + level.nbytes <= KEPT:
+                self._levels[item] = level
+        return level
+
+    @property
+    def state(self) -> list[list[float]]:
+        """The false alarms, as plain numbers."""
+        return self.alarms.tolist()
+
+    @state.setter
+    def state(self, kept: list[list[float]]) -> None:
+        self.alarms = np.array(kept, float).reshape(-1, 2)
+
+    def revisit(self, model: Model) -> None:
+        """Find where a model hears calls that are not there, to learn from these places."""
+        found = look(self.catalog, [model], self.recipe, Problems(EVERY), "finding false alarms").found
+        if found is None:
+            return
+        loud = found.keep(found.confidence >= ALARM)
+        near = loud.shapes.within(Instants(self.frame * self.recipe.hop), loud.item, self.item, NEAR)[0]
+        false = np.setdiff1d(np.arange(len(loud)), near)
+        self.alarms = np.stack([loud.item[false], loud.shapes.time[false] / self.recipe.hop], 1)

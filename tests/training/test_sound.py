@@ -1,0 +1,104 @@
+"""Recordings: what is learned from them, and that hours are heard as in one piece."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import tallymark
+from tallymark.augmentation.sounds import change_levels, paste_call
+from tallymark.model.network import make_network
+from tallymark.predicting import windows
+from tallymark.predicting.raw import look
+from tallymark.problems import EVERY, BadInput, Problems
+from tallymark.recipe import SoundRecipe
+from tallymark.training.recordings import Recordings
+from tallymark.training.shown import as_model
+
+RECIPE = SoundRecipe().but(width=4, neck=8, seconds=4.096)
+
+
+@pytest.fixture(scope="module")
+def recordings(sets: Path) -> Recordings:
+    return Recordings(tallymark.read("upcalls", sets / "upcalls").of("train"), RECIPE)
+
+
+def test_windows_hold_the_calls_of_their_time(recordings: Recordings) -> None:
+    recipe, seen = RECIPE.but(paste=0, tilt=0, hide=0, aim=1), 0
+    source = Recordings(recordings.catalog, recipe)
+    for number in range(20):
+        window = source.window(np.random.default_rng(number), 0, False)
+        assert window.picture.shape == (96, 128, 1)
+        assert window.picture.dtype == np.float32
+        seen += len(window.shapes) > 0
+        for time in window.shapes.time:
+            assert 0 <= time < 128
+    assert seen == 20  # every window was placed on a call
+
+
+def test_a_pasted_call_is_listed_and_heard() -> None:
+    level, call = np.zeros((96, 128), np.float32), np.full((96, 30), 5.0, np.float32)
+    mixed, time = paste_call(np.random.default_rng(0), level, np.empty(0), call, RECIPE.but(louder=0, fainter=0))
+    assert len(time) == 1
+    heard = np.flatnonzero(mixed[0] > 4)
+    assert abs(heard.mean() + 0.5 - time[0]) < 1
+    again, same = paste_call(np.random.default_rng(0), mixed, time, call, RECIPE)
+    assert len(same) == 1
+    assert (again == mixed).all()  # there is no room for another one
+
+
+def test_nothing_is_changed_that_is_switched_off() -> None:
+    level = np.random.default_rng(0).standard_normal((96, 128)).astype(np.float32)
+    still = RECIPE.but(tilt=0, hide=0)
+    assert (change_levels(np.random.default_rng(1), level, still) == level).all()
+    assert (change_levels(np.random.default_rng(1), level, still.but(hide=1)) != level).any()
+    tilted = change_levels(np.random.default_rng(1), level, still.but(tilt=12)) - level
+    assert np.allclose(np.diff(tilted, n=2, axis=0), 0, atol=1e-4)
+
+
+def test_seams_do_not_exist(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = tallymark.read("upcalls", sets / "upcalls")
+    network = make_network(RECIPE, 1).eval()
+    torch.nn.init.normal_(network.head.heat.weight, std=1.0)
+    torch.nn.init.zeros_(network.head.heat.bias)
+    found = []
+    for heard in (1 << 20, 64, 192):
+        monkeypatch.setattr(windows, "HEARD", heard)
+        found.append(look(catalog, [as_model(network)], RECIPE, Problems(EVERY)).found)
+    assert len(found[0]) > len(catalog)
+    for other in found[1:]:
+        assert (other.counts == found[0].counts).all()
+        for one, two in zip(found[0].item, other.item, strict=True):
+            assert one == two
+        order = [np.lexsort([part.shapes.time, part.item]) for part in (found[0], other)]
+        assert np.allclose(found[0].shapes.time[order[0]], other.shapes.time[order[1]], atol=1e-3)
+        assert np.allclose(found[0].confidence[order[0]], other.confidence[order[1]], atol=1e-4)
+
+
+def test_false_alarms_are_remembered(recordings: Recordings) -> None:
+    network = make_network(RECIPE, 1).eval()
+    torch.nn.init.constant_(network.head.heat.bias, 3.0)  # it hears something everywhere
+    torch.nn.init.constant_(network.head.values.bias, 3.0)
+    recordings.revisit(as_model(network))
+    assert len(recordings.alarms)
+    for recording, frame in recordings.alarms:
+        calls = recordings.frame[recordings.item == recording]
+        assert not len(calls) or np.abs(calls - frame).min() * RECIPE.hop > 2.9
+    kept = recordings.state
+    recordings.state = []
+    assert not len(recordings.alarms)
+    recordings.state = kept
+    assert len(recordings.alarms) == len(kept)
+
+
+def test_no_truth_is_refused(sets: Path) -> None:
+    catalog = tallymark.read("upcalls", sets / "upcalls")
+    with pytest.raises(BadInput, match="no_truth"):
+        Recordings(catalog.select(np.zeros(len(catalog), bool)), RECIPE)
+    with pytest.raises(BadInput, match="stride"):
+        make_network(RECIPE.but(finds="boxes"), 1)
+    with pytest.raises(BadInput, match="plain"):
+        make_network(RECIPE.but(backbone="lite0"), 1)
