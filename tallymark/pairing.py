@@ -115,7 +115,7 @@ def expected_items(what: Challenge, source: Source, reading: Any, like: Items, p
     """
     path, before = Path(source), problems.total
     samples = sorted(path.glob("sample_submission*.csv"))
-    if path.is_dir() and len(samples) != 1:
+    if path.is_dir() and (what.sparse or len(samples) != 1):  # a sparse sample need not name every item
         items = Items.of(what.dialect.folder_ids(path, problems))
         if not (items.find(like.ids) >= 0).any():
             stems = Items.of(list(dict.fromkeys(Path(name).stem for name in items.ids)))

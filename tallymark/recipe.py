@@ -177,7 +177,7 @@ KINDS: dict[str, type[Recipe]] = {
 
 def make_recipe(given: Mapping[str, object]) -> Recipe:
     """A recipe from the values of some fields; what it finds says of which kind it is."""
-    return KINDS.get(str(given.get("finds")), Recipe)().but(**given)
+    return KINDS.get(str(given.get("finds", "boxes")), Recipe)().but(**given)
 
 
 def read_recipe(path: Path) -> Recipe:

@@ -36,7 +36,7 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path, Pa
 
 def test_help_names_every_verb() -> None:
     text = run("--help")
-    verbs = ("list", "check", "score", "compare", "repair", "explore", "split", "synth", "demo")
+    verbs = ("list", "check", "score", "compare", "repair", "explore", "split", "synth", "train", "predict", "demo")
     assert all(verb in text for verb in verbs)
 
 
@@ -175,10 +175,12 @@ def test_repair_tells_its_changes(tmp_path: Path) -> None:
 
 
 def test_demo(tmp_path: Path) -> None:
-    text = run("demo", "--out", tmp_path / "demo")
-    assert all(f"tallymark score {name}" in text for name in NAMES)
-    assert (tmp_path / "demo" / "ships" / "submission.csv").exists()
-    assert "wheat" not in run("demo", "food", "--out", tmp_path / "one")
+    text = run("demo", "food", "lyft", "--out", tmp_path / "demo")
+    assert all(f"tallymark score {name}" in text for name in ("food", "lyft"))
+    assert "wheat" not in text
+    assert "trivial score" in text
+    assert (tmp_path / "demo" / "food" / "predicted.csv").exists()
+    assert (tmp_path / "demo" / "lyft" / "submission.csv").exists()
 
 
 @pytest.mark.parametrize("name", NAMES)

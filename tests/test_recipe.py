@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tallymark.modelling import find_preset
 from tallymark.problems import BadInput, Problem
 from tallymark.reading import as_assignments, options, parse_assignments
-from tallymark.recipe import PictureRecipe, read_recipe
+from tallymark.recipe import PictureRecipe, Recipe, read_recipe
 
 NAMES = ("wheat", "ships", "food")
 OTHER: dict[str, object] = {
@@ -123,7 +123,7 @@ def test_every_field_is_an_option_and_described() -> None:
     assert (described["clean"].values, described["clean"].default) == ("yes | no", "no")
     assert described["frozen"].values == "whole number from 0 on"
     assert described["tilt"].values == "number from 0 on"
-    words = set((PictureRecipe.__doc__ or "").replace(":", " ").replace(",", " ").split())
+    words = set(f"{Recipe.__doc__} {PictureRecipe.__doc__}".replace(":", " ").replace(",", " ").split())
     assert [name for name in described if name not in words] == []
 
 
