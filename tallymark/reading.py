@@ -6,6 +6,7 @@ A reading is a frozen dataclass; its field types say what is allowed: a choice o
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Literal, NamedTuple, NewType, TypeVar, get_args, get_origin, get_type_hints
@@ -39,7 +40,7 @@ def parse_reading(kind: type[R], given: Mapping[str, object]) -> R:
     """Make a reading from option names and values (text as on the command line, or Python values)."""
     hints = _hints(kind)  # type: ignore[arg-type]  # types are hashable
     known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # kind is a dataclass
-    problems, values, place = Problems(), {}, kind.__name__.lower()
+    problems, values, place = Problems(), {}, _words(kind.__name__)[-1].lower()
     for name, value in given.items():
         if name not in known:
             problems.add(Problem("unknown_option", place, f"'{name}'", "an option", nearest(name, known)))
@@ -51,6 +52,11 @@ def parse_reading(kind: type[R], given: Mapping[str, object]) -> R:
             problems.add(Problem("bad_option", place, f"{name}={value}", expected, remedy))
     problems.raise_if_any()
     return kind(**values)
+
+
+def _words(name: str) -> list[str]:
+    """`PictureRecipe` as its words."""
+    return re.findall("[A-Z][a-z]*", name)
 
 
 @cache
