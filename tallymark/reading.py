@@ -40,7 +40,7 @@ def parse_reading(kind: type[R], given: Mapping[str, object]) -> R:
     """Make a reading from option names and values (text as on the command line, or Python values)."""
     hints = _hints(kind)  # type: ignore[arg-type]  # types are hashable
     known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # kind is a dataclass
-    problems, values, place = Problems(), {}, _words(kind.__name__)[-1].lower()
+    problems, values, place = Problems(), {}, _last_word(kind.__name__)
     for name, value in given.items():
         if name not in known:
             problems.add(Problem("unknown_option", place, f"'{name}'", "an option", nearest(name, known)))
@@ -54,9 +54,9 @@ def parse_reading(kind: type[R], given: Mapping[str, object]) -> R:
     return kind(**values)
 
 
-def _words(name: str) -> list[str]:
-    """`PictureRecipe` as its words."""
-    return re.findall("[A-Z][a-z]*", name)
+def _last_word(name: str) -> str:
+    """`PictureRecipe` is a recipe."""
+    return (re.findall("[A-Z][a-z]*", name) or [name])[-1].lower()
 
 
 @cache
