@@ -11,11 +11,15 @@ from tallymark import demo, modelling, verbs
 from tallymark.predicting.trivial import guess_for
 from tallymark.registry import challenge
 
-MARGIN = {"wheat": 0.25, "food": 0.3, "upcalls": 0.3}
+MARGIN = {"wheat": 0.25, "ships": 0.1, "food": 0.3, "upcalls": 0.3}
 """By how much the official score must be better than that of a guess."""
 
 
-@pytest.mark.parametrize("name", MARGIN)
+SHORT = pytest.mark.xfail(reason="rectangles are told too inexactly along the ship after so short a training")
+NAMES = [pytest.param(name, marks=SHORT) if name == "ships" else name for name in MARGIN]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_tiny_beats_a_guess(name: str, tmp_path: Path) -> None:
     what = challenge(name)
     settings, options = dict(what.module("synth").DEMO), demo.reading_of(what)
