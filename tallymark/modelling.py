@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from tallymark.data.annotations import Annotations
+from tallymark.data.audio import hours_of
 from tallymark.data.catalog import Catalog
 from tallymark.data.geometry import Labels
 from tallymark.predicting.predict import Predicted, Predictor
 from tallymark.predicting.run import MODEL, Run
 from tallymark.predicting.runtime import Runtime
-from tallymark.problems import BadInput, Problem, nearest
+from tallymark.predicting.tune import Rule
+from tallymark.problems import BadInput, Problem, Problems, nearest
 from tallymark.reading import parse_reading
 from tallymark.recipe import Recipe
-from tallymark.registry import challenge, challenge_names
+from tallymark.registry import Challenge, challenge, challenge_names
+from tallymark.scoring.score import Score
 from tallymark.verbs import read, write
 
 if TYPE_CHECKING:
@@ -66,13 +70,14 @@ def train(
     what, options = challenge(name), dict(reading or {})
     recipe = find_preset(name, preset).but(**changes)
     chosen: Any = parse_reading(what.reading, options)
+    catalog = read(name, folder, exclude=exclude, **options)
     more = [read(name, place, **options) for place in also]
     if pseudo is not None:
         more.append(_labelled_by(recipe.weights, pseudo, options))
     plan = Plan(
         challenge=name,
-        rule=lambda truth, predicted: what.score(truth, predicted, chosen),
-        catalog=read(name, folder, exclude=exclude, **options),
+        rule=_rule(what, catalog, chosen, timed="hours" in options),
+        catalog=catalog,
         recipe=recipe,
         folder=Path(out),
         also=tuple(found.select(found.labelled) for found in more),
@@ -83,7 +88,26 @@ def train(
     trained = carry_out(plan)
     if trained is not None and trained.told.chances is not None:
         _list_suspects(trained)
+    if trained is not None and trained.curve is not None:
+        from tallymark.reporting.calls import write_recall_page
+
+        title = f"Recall of {trained.run.folder}"
+        write_recall_page(trained.curve, trained.tuning.recipe.cut, trained.run.folder / "recall.html", title=title)
     return trained
+
+
+def _rule(what: Challenge, catalog: Catalog, reading: Any, *, timed: bool) -> Rule:
+    """The official rule; where it asks for hours and none are given, with those of the recordings that are judged."""
+    if timed or not hasattr(reading, "hours"):
+        return lambda truth, predicted: what.score(truth, predicted, reading)
+    paths = [catalog.path(item) for item in range(len(catalog))]
+    lengths = np.array([0.0 if path is None else hours_of([path], Problems()) for path in paths])
+
+    def score(truth: Annotations[Any], predicted: Annotations[Any]) -> Score:
+        hours = round(float(lengths[catalog.items.find(truth.items.ids)].sum()), 6)
+        return what.score(truth, predicted, replace(reading, hours=hours) if hours > 0 else reading)
+
+    return score
 
 
 def _need(*packages: str) -> None:
@@ -120,13 +144,14 @@ def find_preset(name: str, preset: str) -> Recipe:
 
 
 def predict(
-    model: Source,
+    model: Source | Predictor,
     folder: Source,
     out: Source | None = None,
     *,
     part: str = "auto",
     runtime: Runtime = "onnxruntime",
     form: str | None = None,
+    fp_per_hour: float | None = None,
     reading: Options | None = None,
     **changes: object,
 ) -> Predicted:
@@ -134,20 +159,41 @@ def predict(
 
     Parameters
     ----------
+    model: what to use, or the `Predictor` that `open_model` made of it.
     out: the submission to write, if any; `form` is its form. part: `train`, `val`, `test`, `all`, or `auto`: the test
         part if there is one, else all. runtime: `onnxruntime`, or `openvino`, which is faster on most CPUs.
+    fp_per_hour: (recordings) choose the cut that cost at most so many false positives an hour in training.
     changes: fields of the recipe, as `views="8"` or `cut=0.4`.
 
     Examples
     --------
     >>> tallymark.predict("wheat", "photographs").found.counts  # doctest: +SKIP
     """
-    predictor, options = Predictor(find_models(model), runtime), dict(reading or {})
-    name = predictor.card.challenge
+    predictor = model if isinstance(model, Predictor) else open_model(model, runtime)
+    options, name, note = dict(reading or {}), predictor.card.challenge, ""
+    _refuse_form(name, form)
+    if fp_per_hour is not None:
+        if "cut" in changes:
+            found, remedy = f"cut={changes['cut']} and fp_per_hour={fp_per_hour:g}", "leave out one of the two"
+            raise BadInput(Problem("bad_option", "predict", found, "one way to choose the cut", remedy))
+        choice = predictor.cut_for(fp_per_hour)
+        changes, note = {**changes, "cut": choice.cut}, choice.note
     predicted = predictor.predict(choose_part(read(name, folder, **options), part), **changes)
+    predicted = replace(predicted, note=note)
     if out is not None:
         write(name, predicted.found, out, form=form, **options)
     return predicted
+
+
+def open_model(model: Source, runtime: Runtime = "onnxruntime") -> Predictor:
+    """The models of a run, a file, or a challenge, ready to be used."""
+    return Predictor(find_models(model), runtime)
+
+
+def _refuse_form(name: str, form: str | None) -> None:
+    forms = challenge(name).dialect.FORMS
+    if form is not None and form not in forms:
+        raise BadInput(Problem("bad_option", "form", f"'{form}'", " or ".join(forms), nearest(form, list(forms))))
 
 
 def find_models(model: Source) -> list[Path]:

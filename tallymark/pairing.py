@@ -13,6 +13,7 @@ import polars as pl
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.audio import hours_of
+from tallymark.data.catalog import Catalog
 from tallymark.data.folders import RECORDINGS, media_files
 from tallymark.data.items import Items
 from tallymark.problems import BadInput, Problem, Problems
@@ -39,7 +40,7 @@ def read_pairs(
     own = [Problems() for _ in (truth, *submissions)]
     large = sum(map(_size, (truth, *submissions))) > TOGETHER
     with ThreadPoolExecutor(1 if large else len(own)) as pool:  # polars and NumPy work outside Python's lock
-        jobs = [pool.submit(what.dialect.read_truth, truth, reading, own[0])]
+        jobs = [pool.submit(read_answers, what, truth, reading, own[0])]
         jobs += [
             pool.submit(what.dialect.read, path, reading, mine) for path, mine in zip(submissions, own[1:], strict=True)
         ]
@@ -49,6 +50,21 @@ def read_pairs(
     expected = _listed(what, found[0], truth, images, reading, problems)
     files = zip(submissions, found[1:], strict=True)
     return expected, [_pair(what, expected, predicted, path, images, reading, problems) for path, predicted in files]
+
+
+def read_answers(what: Challenge, path: Source, reading: Any, problems: Problems) -> Annotations[Any] | None:
+    """The official annotations, or what a data folder says of its labelled items. None if nothing can be used."""
+    if not Path(path).is_dir():
+        return what.dialect.read_truth(path, reading, problems)
+    catalog: Catalog | None = what.module("read").read(Path(path), reading, problems)
+    if catalog is None:
+        return None
+    known = catalog.select(catalog.labelled)
+    if known.truth is None or not len(known):
+        expected, remedy = "a data folder with annotations", "name a file or folder that has the answers"
+        problems.add(Problem("no_truth", str(path), "no annotations", expected, remedy))
+        return None
+    return known.truth
 
 
 def _size(path: Source) -> int:

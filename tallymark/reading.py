@@ -23,6 +23,8 @@ Whole = NewType("Whole", int)
 """A whole number from 0 on."""
 Amount = NewType("Amount", float)
 """A number from 0 on."""
+Level = NewType("Level", float)
+"""Any number, also below 0."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,6 +144,12 @@ def _amount(value: object) -> float:
     return amount
 
 
+def _level(value: object) -> float:
+    if not abs(level := _float(value)) < float("inf"):
+        raise ValueError("a number", "give e.g. -1.5")
+    return level
+
+
 def _share(value: object) -> float:
     if not 0 <= (share := _float(value)) <= 1:
         raise ValueError("a number from 0 to 1", "give e.g. 0.2")
@@ -183,6 +191,7 @@ def _shape(value: object) -> tuple[int, int]:
 _CONVERTERS: dict[Any, Any] = {
     Share: _share,
     Amount: _amount,
+    Level: _level,
     Whole: _whole,
     float: _number,
     int: _count,
@@ -194,6 +203,7 @@ _CONVERTERS: dict[Any, Any] = {
 _NAMES: dict[Any, str] = {
     Share: "number from 0 to 1",
     Amount: "number from 0 on",
+    Level: "number, also below 0",
     Whole: "whole number from 0 on",
     float: "number",
     int: "whole number",

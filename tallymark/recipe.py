@@ -6,15 +6,15 @@ A challenge names presets of it in its `recipe.py`; `train CHALLENGE FOLDER key=
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, Self
 
-from tallymark.problems import BadInput, Problem
-from tallymark.reading import Amount, Share, Whole, parse_reading
+from tallymark.problems import BadInput, Problem, nearest
+from tallymark.reading import Amount, Level, Share, Whole, parse_reading
 
-Finds = Literal["boxes", "masks", "labels", "instants"]
+Finds = Literal["boxes", "masks", "labels", "instants", "cuboids"]
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,15 @@ class Recipe:
     """What every training has.
 
     The network
-    finds: what is found: boxes, masks (as turned rectangles), labels of whole pictures, or instants in recordings.
+    finds: what is found: boxes, masks (as turned rectangles), labels of whole pictures, instants in recordings, or
+    cuboids among the points of a lidar.
     backbone: `plain` residual blocks, or `lite0`, for which `weights=imagenet` exists.
-    weights: where the backbone starts: `none` (random), `imagenet`, a file of a state dict, or a run.
+    weights: where the backbone starts: `none` (random), `imagenet`, a file of a state dict, or a run; of a run of a
+    network of the same kind, all of it starts there.
     width: channels of the plain backbone's first stage. depth: its blocks per stage.
     neck: channels of the pyramid. frozen: how many stages of the backbone stay as they were loaded.
     stride: pixels to a cell of the grid of centres.
+    groups: classes that a part of the network of their own tells, as `car | bus, truck`; the others are one more.
 
     The labels
     smoothing: share of the truth given to the other classes. trim: share of each batch, those with the largest
@@ -46,7 +49,8 @@ class Recipe:
     The predictions
     views: 1, or the mean over 2 (mirrored), 4 (also upside down) or 8 (also turned) views of each item.
     merge: what becomes of overlapping findings: `nms`, `soft` or `wbf`. overlap: from which overlap on.
-    cut: findings below this confidence are left out. gate: so are all of an item that seems to have none.
+    cut: findings below this confidence are left out; cuts: of classes that have another one, as `bus 0.2, truck 0.4`.
+    gate: so are all findings of an item that seems to have none.
     quality: how much the expected overlap counts in the confidence, against the heat.
     """
 
@@ -58,6 +62,7 @@ class Recipe:
     neck: int = 48
     frozen: Whole = Whole(0)
     stride: Literal[2, 4, 8, 16] = 4
+    groups: str = ""
 
     smoothing: Share = Share(0.0)
     trim: Share = Share(0.0)
@@ -84,6 +89,7 @@ class Recipe:
     merge: Literal["nms", "soft", "wbf"] = "nms"
     overlap: Share = Share(0.5)
     cut: Share = Share(0.3)
+    cuts: str = ""
     gate: Share = Share(0.0)
     quality: Share = Share(0.5)
 
@@ -169,8 +175,50 @@ class SoundRecipe(Recipe):
     gap: float = 1.0
 
 
+@dataclass(frozen=True)
+class LidarRecipe(Recipe):
+    """What trainings on sweeps of a lidar have too.
+
+    The ground, seen from above
+    reader: what the network sees: `bins`, in which heights points lie over each cell; or `pillars`, the points
+    themselves, of which it learns what to make. reach: metres to each side of the vehicle that are seen.
+    low, high: metres above the vehicle's own ground between which points are seen. cell: metres to a cell.
+    slices: heights that `bins` tells apart. points: how many of a sample `pillars` takes at most.
+    sweeps: those of a sample, with the ones before it. front: degrees to each side of straight ahead beyond which
+    nothing is seen, where data have labels only for what a camera saw; 180 is all around.
+
+    The samples
+    turn: largest turn about the vehicle, in degrees. scale: they grow or shrink by up to this factor.
+    mirror, flip: share of samples with left and right, front and back swapped. drop: largest share of points left out.
+    paste: volumes of elsewhere that are put in at most. balance: how much more often samples with rare classes are
+    seen: 0 not at all, 1 as if all classes were equally common.
+    """
+
+    finds: Finds = "cuboids"
+    overlap: Share = Share(0.2)
+
+    reader: Literal["bins", "pillars"] = "bins"
+    reach: float = 64.0
+    low: Level = Level(-2.0)
+    high: Level = Level(4.0)
+    cell: float = 0.25
+    slices: int = 12
+    sweeps: int = 1
+    points: int = 60_000
+    front: float = 180.0
+
+    turn: Amount = Amount(22.5)
+    scale: float = 1.05
+    mirror: Share = Share(0.5)
+    flip: Share = Share(0.5)
+    drop: Share = Share(0.1)
+    paste: Whole = Whole(8)
+    balance: Share = Share(0.5)
+
+
 KINDS: dict[str, type[Recipe]] = {
     "boxes": PictureRecipe, "masks": PictureRecipe, "labels": PictureRecipe, "instants": SoundRecipe,
+    "cuboids": LidarRecipe,
 }  # fmt: skip
 """The kind of recipe by what is found."""
 
@@ -187,6 +235,34 @@ def read_recipe(path: Path) -> Recipe:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         remedy = "name a recipe.toml that training wrote"
         raise BadInput(Problem("bad_recipe", str(path), str(error), "a recipe", remedy)) from None
+
+
+def class_groups(recipe: Recipe, classes: Sequence[str]) -> list[int]:
+    """The group of each class: those that the recipe names in their order, then one for the rest."""
+    named = [[name.strip() for name in group.split(",")] for group in recipe.groups.split("|") if group.strip()]
+    listed = [name for names in named for name in names]
+    for at, name in enumerate(listed):
+        if name not in classes or name in listed[:at]:
+            expected, remedy = "each class once at most", nearest(name, list(classes))
+            raise BadInput(Problem("bad_option", "recipe", f"'{name}' in groups={recipe.groups}", expected, remedy))
+    group = {name: number for number, names in enumerate(named) for name in names}
+    return [group.get(name, len(named)) for name in classes]
+
+
+def class_cuts(recipe: Recipe, classes: Sequence[str]) -> list[float]:
+    """The cut of each class."""
+    cuts = dict.fromkeys(classes, float(recipe.cut))
+    for pair in filter(None, map(str.strip, recipe.cuts.split(","))):
+        name, _, text = (part.strip() for part in pair.rpartition(" "))
+        try:
+            cut = parse_reading(Recipe, {"cut": text}).cut
+        except BadInput:
+            cut = None
+        if cut is None or name not in cuts:
+            expected, remedy = "a class and a number from 0 to 1", nearest(name, list(classes))
+            raise BadInput(Problem("bad_option", "recipe", f"'{pair}' in cuts", expected, remedy))
+        cuts[name] = cut
+    return [cuts[name] for name in classes]
 
 
 def _toml(value: object) -> str:

@@ -24,6 +24,7 @@ from tallymark.terminal import plural
 
 if TYPE_CHECKING:
     from tallymark.data.splits import Folds
+    from tallymark.reporting.distances import Distances
 
 
 def score(
@@ -39,8 +40,8 @@ def score(
 
     Parameters
     ----------
-    truth: the official annotations. images: a sample submission (or data folder) that names the ids to score;
-        without it the ids of the truth are scored.
+    truth: the official annotations, or a data folder that has them.
+    images: a sample submission (or data folder) that names the ids to score; without it those of the truth are.
     audio: (upcalls) the folder of recordings, whose headers give the hours.
     options: the reading, e.g. `match="best_overall"`.
 
@@ -54,6 +55,35 @@ def score(
     if audio is not None:
         reading = with_hours(what, reading, audio, expected, problems)
     return what.score(*problems.checked(pair), reading)
+
+
+def by_distance(
+    name: str,
+    truth: Source,
+    submission: Source,
+    folder: Source,
+    *,
+    images: Source | None = None,
+    least: int = 0,
+    **options: object,
+) -> Distances:
+    """What was found of each class and by how far it is from the vehicle; for volumes in sweeps.
+
+    folder: the data set, which knows where the vehicle stood. least: points that a volume must have inside to count.
+    """
+    from tallymark.data.geometry import Cuboids
+    from tallymark.reporting.distances import tally_distances
+
+    what, problems = challenge(name), Problems()
+    reading: Any = parse_reading(what.reading, options)
+    _, [pair] = read_pairs(what, truth, [submission], images, reading, problems)
+    answers, predicted = problems.checked(pair)
+    if not isinstance(answers.shapes, Cuboids):
+        raise BadInput(Problem("bad_option", "by_distance", name, "a challenge of volumes: lyft", "leave it out"))
+    catalog = problems.checked(_read_folder(what, Path(folder), reading, None, problems))
+    return tally_distances(
+        answers, predicted, catalog, least=least, comparison=reading.iou_comparison, match=reading.match
+    )
 
 
 def compare(
@@ -158,6 +188,11 @@ def repair(
     what.dialect.read(out, reading, problems)
     problems.raise_if_any()
     return changes
+
+
+def convert(name: str, submission: Source, out: Source, *, form: str | None = None, **options: object) -> None:
+    """Write a submission in another of its published forms."""
+    write(name, read_submission(name, submission, **options), out, form=form, **options)
 
 
 def write(

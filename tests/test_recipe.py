@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tallymark.modelling import find_preset
 from tallymark.problems import BadInput, Problem
 from tallymark.reading import as_assignments, options, parse_assignments
-from tallymark.recipe import PictureRecipe, Recipe, read_recipe
+from tallymark.recipe import LidarRecipe, PictureRecipe, Recipe, class_cuts, class_groups, read_recipe
 
 NAMES = ("wheat", "ships", "food")
 OTHER: dict[str, object] = {
@@ -150,3 +150,32 @@ def test_presets_grow(name: str) -> None:
     assert small.models < full.models
     with pytest.raises(BadInput, match="did you mean 'small'"):
         find_preset(name, "smal")
+
+
+def test_groups_of_classes() -> None:
+    classes = ("car", "bus", "truck", "animal", "tram")
+    assert class_groups(Recipe(), classes) == [0] * 5
+    assert class_groups(Recipe().but(groups="truck, bus | car"), classes) == [1, 0, 0, 2, 2]
+    assert class_groups(Recipe().but(groups="car|bus,truck | animal , tram"), classes) == [0, 1, 1, 2, 2]
+    for wrong in ("car, lorry", "car | car"):
+        with pytest.raises(BadInput, match="in groups="):
+            class_groups(Recipe().but(groups=wrong), classes)
+
+
+def test_cuts_of_classes(tmp_path: Path) -> None:
+    recipe = LidarRecipe().but(cut=0.3, cuts="other vehicle 0.25, bus 1", low=-3.5, groups="bus | car")
+    assert class_cuts(recipe, ("car", "bus", "other vehicle")) == [0.3, 1, 0.25]
+    assert class_cuts(recipe.but(cuts=""), ("car", "bus")) == [0.3, 0.3]
+    recipe.save(tmp_path / "r.toml")
+    assert read_recipe(tmp_path / "r.toml") == recipe
+    for wrong in ("bus", "bus 2", "bus 0.2 car 0.4"):
+        with pytest.raises(BadInput, match="in cuts"):
+            class_cuts(recipe.but(cuts=wrong), ("car", "bus"))
+
+
+def test_a_height_may_be_below_0() -> None:
+    assert LidarRecipe().but(low="-2.5", high=0).high == 0
+    with pytest.raises(BadInput):
+        LidarRecipe().but(low="deep")
+    with pytest.raises(BadInput):
+        LidarRecipe().but(low=float("inf"))

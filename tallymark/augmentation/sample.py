@@ -16,9 +16,10 @@ Shapes = Boxes | RotatedBoxes | Masks | Labels
 class Sample:
     """A picture and its objects.
 
-    picture: (height, width, 3) RGB bytes, or (bands, frames, 1) levels of sound.
+    picture: (height, width, 3) RGB bytes; or float32 of another kind, such as (bands, frames, 1) levels of sound.
     shapes: n objects, in pixels of the picture; labels have no place.
     label: the class number of each. weight: how much each counts: 1, or less once pictures of labels are mixed.
+    side: pixels across and down of the square that the shapes lie in, where the picture is a list of points.
     Continuous coordinates: the upper left pixel covers 0 to 1 across and down.
     """
 
@@ -26,10 +27,11 @@ class Sample:
     shapes: Shapes
     label: np.ndarray
     weight: np.ndarray
+    side: int | None = None
 
     def __post_init__(self) -> None:
-        kind = (self.picture.dtype.name, *self.picture.shape[2:])
-        if kind not in (("uint8", 3), ("float32", 1)):
+        good = self.picture.dtype == np.float32 or (self.picture.dtype == np.uint8 and self.picture.shape[2:] == (3,))
+        if self.picture.ndim != 3 or not good:
             raise ValueError(f"a picture is (height, width, 3) bytes, not {self.picture.shape} {self.picture.dtype}")
         if not len(self.shapes) == len(self.label) == len(self.weight):
             raise ValueError(f"{len(self.shapes)} shapes, {len(self.label)} labels, {len(self.weight)} weights")
@@ -39,6 +41,11 @@ class Sample:
         """With weights of 1 each; those of several labels of one picture sum to 1."""
         share = 1 / max(len(shapes), 1) if isinstance(shapes, Labels) else 1.0
         return cls(picture, shapes, np.asarray(label), np.full(len(shapes), share))
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Height and width of what the shapes lie in."""
+        return self.picture.shape[:2] if self.side is None else (self.side, self.side)
 
     def weighed(self, by: float) -> Sample:
         """The same, with all weights multiplied."""

@@ -28,8 +28,13 @@ class Targets:
     weight: np.ndarray
 
 
-def draw_targets(ground: RotatedBoxes, label: np.ndarray, classes: int, shape: tuple[int, int]) -> Targets:
+def draw_targets(
+    ground: RotatedBoxes, label: np.ndarray, classes: int, shape: tuple[int, int], blunt: float = 1.0
+) -> Targets:
     """Heat and core of shapes given in cells; a line of time is a grid of height 1.
+
+    blunt: heat is multiplied by this and cut off at 1. Nobody can see which cell is the middle of a long hull; if only
+    one counts, the heat is low in all of them.
 
     Where cores meet, a cell belongs to the smaller shape, which would otherwise be hidden.
     """
@@ -51,7 +56,7 @@ def draw_targets(ground: RotatedBoxes, label: np.ndarray, classes: int, shape: t
         dx = np.arange(left, right) + 0.5 - ground.x[k]
         dy = (np.arange(top, bottom) + 0.5 - ground.y[k])[:, None]
         along, across = dx * cos[k] + dy * sin[k], dy * cos[k] - dx * sin[k]
-        warmth = np.exp(-((along / spread[0, k]) ** 2 + (across / spread[1, k]) ** 2) / 2)
+        warmth = np.minimum(blunt * np.exp(-((along / spread[0, k]) ** 2 + (across / spread[1, k]) ** 2) / 2), 1)
         at_y, at_x = int(ground.y[k]), int(ground.x[k])
         warmth[at_y - top, at_x - left] = 1  # the cell that holds the middle is a peak, wherever in it the middle is
         window = heat[label[k], top:bottom, left:right]

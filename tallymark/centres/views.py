@@ -20,6 +20,20 @@ class View(NamedTuple):
         seen = seen[:, ::-1] if self.mirror else seen
         return np.ascontiguousarray(seen[::-1] if self.flip else seen)
 
+    def of_points(self, listed: np.ndarray, side: int) -> np.ndarray:
+        """Points (…, 6) that are listed by their cell of a square grid, and by how far they are from its middle."""
+        cell, across, down = (listed[..., number] for number in range(3))
+        row, column = np.divmod(cell, side)
+        if self.transpose:
+            row, column, across, down = column, row, down, across
+        if self.mirror:
+            column, across = side - 1 - column, -across
+        if self.flip:
+            row, down = side - 1 - row, -down
+        seen = listed.copy()
+        seen[..., 0], seen[..., 1], seen[..., 2] = np.where(cell < 0, -1, row * side + column), across, down
+        return seen
+
     def back(self, maps: np.ndarray) -> np.ndarray:
         """(…, height, width) of the view, as it lies on the picture itself."""
         seen = maps[..., ::-1, :] if self.flip else maps

@@ -13,6 +13,7 @@ from tallymark.commands.options import (
     Json,
     Name,
     Readings,
+    changes_of,
     options_of,
     print_json,
     problems_as_output,
@@ -87,5 +88,5 @@ def synth(
         from tallymark import verbs
         from tallymark.terminal import say
 
-        verbs.synth(challenge, folder, items=items, seed=seed, **options_of(scenes))
+        verbs.synth(challenge, folder, items=items, seed=seed, **changes_of(scenes, verbs.synth))
         say(f"written to {folder}; next: tallymark check {challenge} {folder}")

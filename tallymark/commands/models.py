@@ -13,6 +13,7 @@ from tallymark.commands.options import (
     Json,
     Name,
     Readings,
+    changes_of,
     choice_of,
     options_of,
     print_json,
@@ -61,7 +62,7 @@ def train(
             pseudo=pseudo,
             split=split,
             reading=options_of(reading),
-            **options_of(changes),
+            **changes_of(changes, modelling.train),
         )
         if trained is None:
             return
@@ -71,6 +72,9 @@ def train(
         if trained.problems:
             show_problems(trained.problems, console())
         trained.score.show(console())
+        if trained.curve is not None:
+            prices = " and ".join(f"{trained.curve.recall_at(price):.3f} at {price}" for price in (1, 10))
+            say(f"recall {prices} false positives an hour; the whole curve is in {out / 'recall.html'}")
         say(f"written to {out}; next: tallymark predict {out} FOLDER --out submission.csv")
 
 
@@ -83,50 +87,64 @@ def predict(
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Fields of the recipe, e.g. views=8 cut=0.4.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The submission to write.")] = None,
-    counts: Annotated[Path | None, typer.Option(help="Write how many there are in every item, and how large.")] = None,
+    counts: Annotated[
+        Path | None, typer.Option(help="Write how many there are in every item, and how large; calls: in every hour.")
+    ] = None,
     objects: Annotated[Path | None, typer.Option(help="Write place, size and direction of every finding.")] = None,
     ground: Annotated[
         float | None, typer.Option(help="Metres on the ground to a pixel: counts per square metre, sizes in metres.")
     ] = None,
+    fp_per_hour: Annotated[
+        float | None, typer.Option(help="Calls: the cut that cost at most so many false positives an hour in training.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Calls: write a page on calls by hour and day.")] = None,
+    raven: Annotated[Path | None, typer.Option(help="Calls: a folder for Raven selection tables.")] = None,
+    audacity: Annotated[Path | None, typer.Option(help="Calls: a folder for Audacity label tracks.")] = None,
+    clips: Annotated[
+        Path | None, typer.Option(help="Calls: a new folder for sounds and spectrograms of those worth a look.")
+    ] = None,
+    clips_each: Annotated[
+        int, typer.Option(min=1, help="Clips of the strongest, of the weakest and of the borderline calls.")
+    ] = 10,
     part: Annotated[str, typer.Option(help="train, val, test, all; auto: test if there is one.")] = "auto",
     runtime: Annotated[str, typer.Option(help="onnxruntime, or openvino (faster on most CPUs).")] = "onnxruntime",
     form: Annotated[str | None, typer.Option(help="Another published form of the submission.")] = None,
     reading: Readings = None,
     json_: Json = False,
 ) -> None:
-    """Find things in a folder of official files, or of any pictures, and write a submission that is known to be valid.
+    """Find things in a folder of official files, or of any pictures or recordings, and write a valid submission.
 
-    Pictures that cannot be read are listed, and count as empty.
+    What cannot be read is listed, and counts as empty.
     """
     with problems_as_output(json_):
         from tallymark import modelling
-        from tallymark.data.tables import write_frame
-        from tallymark.reporting.tallies import summary, tally_items, tally_objects
+        from tallymark.commands.outputs import Outputs
         from tallymark.terminal import console, say, show_problems
 
+        predictor = modelling.open_model(model, choice_of(runtime, ("onnxruntime", "openvino")))
+        outputs = Outputs(counts, objects, ground, plot, raven, audacity, clips, clips_each)
+        outputs.refuse(predictor.card.recipe)
         predicted = modelling.predict(
-            model,
+            predictor,
             folder,
             out,
             part=part,
-            runtime=choice_of(runtime, ("onnxruntime", "openvino")),
             form=form,
+            fp_per_hour=fp_per_hour,
             reading=options_of(reading),
-            **options_of(changes),
+            **changes_of(changes, modelling.predict),
         )
-        table = tally_items(predicted.found, predicted.raw.size, ground)
-        if counts is not None:
-            write_frame(counts, table)
-        if objects is not None:
-            write_frame(objects, tally_objects(predicted.found, ground))
-        told = summary(table)
+        told = outputs.write(predicted)
         if json_:
-            print_json({"out": None if out is None else str(out), **told, **predicted.problems.as_dict()})
+            more = {"note": predicted.note} if predicted.note else {}
+            print_json({"out": None if out is None else str(out), **told, **more, **predicted.problems.as_dict()})
             return
         if predicted.problems:
             show_problems(predicted.problems, console())
+        if predicted.note:
+            say(predicted.note)
         say(", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in told.items() if value is not None))
-        for path in (out, counts, objects):
+        for path in (out, *outputs.paths):
             if path is not None:
                 say(f"written to {path}")
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,9 @@ from typing import Annotated, Any
 import typer
 
 Name = Annotated[str, typer.Argument(help="wheat, upcalls, food, lyft or ships.", show_default=False)]
-Truth = Annotated[Path, typer.Argument(help="The official annotations, e.g. train.csv.", show_default=False)]
+Truth = Annotated[
+    Path, typer.Argument(help="The official annotations, e.g. train.csv, or a data folder.", show_default=False)
+]
 Submission = Annotated[Path, typer.Argument(help="The file to hand in.", show_default=False)]
 Readings = Annotated[
     list[str] | None,
@@ -51,6 +54,17 @@ def options_of(assignments: list[str] | None) -> dict[str, Any]:
     from tallymark.reading import parse_assignments
 
     return dict(parse_assignments(assignments or []))
+
+
+def changes_of(assignments: list[str] | None, verb: Callable[..., object]) -> dict[str, Any]:
+    """What `verb` is to get beside its own arguments, which the command line has as options."""
+    from tallymark.problems import BadInput, Problem
+
+    changes = options_of(assignments)
+    for name in inspect.signature(verb).parameters.keys() & changes.keys():
+        found, remedy = f"{name}={changes[name]}", f"give --{name} {changes[name]}"
+        raise BadInput(Problem("bad_option", "command line", found, f"--{name}, an option of its own", remedy))
+    return changes
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Scoring: list, check, score, compare, repair."""
+"""Scoring: list, check, score, compare, repair, convert."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tallymark.commands.options import (
     Readings,
     Submission,
     Truth,
+    choice_of,
     options_of,
     print_json,
     problems_as_output,
@@ -106,6 +107,12 @@ def score(
     audio: Annotated[
         Path | None, typer.Option(help="upcalls: folder of recordings; their headers give the hours.")
     ] = None,
+    by_distance: Annotated[
+        Path | None, typer.Option(help="lyft: the data folder; say what was found how far from the vehicle.")
+    ] = None,
+    least_points: Annotated[
+        int, typer.Option(min=0, help="With --by-distance: volumes with fewer points inside do not count there.")
+    ] = 0,
     json_: Json = False,
 ) -> None:
     """Score a submission exactly as the challenge does, and say where it lost."""
@@ -120,10 +127,18 @@ def score(
             write_frame(per_item, result.items)
         if pairs is not None:
             write_frame(pairs, result.pairs)
+        near_and_far = None
+        if by_distance is not None:
+            near_and_far = verbs.by_distance(
+                challenge, truth, submission, by_distance, images=images, least=least_points, **options
+            )
         if json_:
-            print_json(result.as_dict())
+            more = {} if near_and_far is None else {"distances": near_and_far.as_dict()}
+            print_json(result.as_dict() | more)
         else:
             result.show(console())
+            if near_and_far is not None:
+                near_and_far.show(console())
 
 
 def compare(
@@ -170,6 +185,27 @@ def repair(
             rows = [tuple(change) for change in changes]
             show_table(plural(len(changes), "change"), Change._fields, rows, console())
             console().print("[bold green]valid[/bold green]:", escape(str(out)), highlight=False, soft_wrap=True)
+
+
+def convert(
+    challenge: Name,
+    submission: Submission,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write it.", show_default=False)],
+    form: Annotated[
+        str | None, typer.Option(help="lyft: official or nuscenes; food: seed or kaggle. The first without it.")
+    ] = None,
+    reading: Readings = None,
+) -> None:
+    """Write a submission in another published form; `score`, `check` and `compare` read all of them."""
+    with problems_as_output(False):
+        from tallymark import verbs
+        from tallymark.registry import challenge as find
+        from tallymark.terminal import say
+
+        forms = find(challenge).dialect.FORMS
+        form = choice_of(form or forms[0], forms)
+        verbs.convert(challenge, submission, out, form=form, **options_of(reading))
+        say(f"written to {out}")
 
 
 def _presets(challenge: Any) -> dict[str, dict[str, Any]]:

@@ -144,5 +144,19 @@ def join_items(parts: Sequence[Annotations[G]]) -> Annotations[G]:
     )
 
 
+def same_classes(first: Annotations[G], second: Annotations[G]) -> tuple[Annotations[G], Annotations[G]]:
+    """Both with one numbering of classes: those of the first, then what else the second has."""
+    if first.classes == second.classes:
+        return first, second
+    classes = tuple(dict.fromkeys(first.classes + second.classes))
+    number = {name: at for at, name in enumerate(classes)}
+
+    def renumbered(annotations: Annotations[G]) -> Annotations[G]:
+        new = np.array([number[name] for name in annotations.classes], np.int64)
+        return replace(annotations, label=new[annotations.kind], classes=classes)
+
+    return renumbered(first), renumbered(second)
+
+
 def _at(column: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:
     return None if column is None else column[index]

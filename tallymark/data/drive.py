@@ -51,6 +51,10 @@ class Drive:
         own = self.sensor.take(row)
         return own if frame == "ego" else own.then(self.vehicle.take(row))
 
+    def stand(self, item: int) -> Poses:
+        """From the vehicle to the world, at the moment of an item's sweep."""
+        return self.vehicle.take(np.array([self._row(item)]))
+
     def points(self, item: int, sweeps: int = 1, frame: Frame = "sensor") -> np.ndarray:
         """Points of a sample and of sweeps before it: x, y, z, intensity, and seconds before the sample.
 

@@ -13,7 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, Part, join_parts
 from tallymark.data.drive import Drive, annotations_of, join_drive, strange_classes
 from tallymark.data.folders import PICTURES, Folder, part_of
-from tallymark.data.frames import Poses
+from tallymark.data.frames import join_poses
 from tallymark.data.geometry import Cuboids
 from tallymark.data.items import Items
 from tallymark.data.media import Medium
@@ -144,14 +144,10 @@ def _joined(drives: list[Drive], items: Items) -> Drive:
         samples[at[at >= 0]] = np.where(drive.samples < 0, -1, drive.samples + shift)[at >= 0]
     return Drive(
         shots=pl.concat([drive.shots for drive in drives]),
-        sensor=_concatenated([drive.sensor for drive in drives]),
-        vehicle=_concatenated([drive.vehicle for drive in drives]),
+        sensor=join_poses([drive.sensor for drive in drives]),
+        vehicle=join_poses([drive.vehicle for drive in drives]),
         intrinsic=np.concatenate([drive.intrinsic for drive in drives]),
         samples=samples,
         tokens=items.ids,
         maps={scene: path for drive in drives for scene, path in drive.maps.items()},
     )
-
-
-def _concatenated(poses: list[Poses]) -> Poses:
-    return Poses(np.concatenate([p.rotation for p in poses]), np.concatenate([p.translation for p in poses]))

@@ -6,6 +6,7 @@ vehicle and the pose of the vehicle in the world, `sensor.then(vehicle).apply(po
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,6 +61,12 @@ class Poses:
         """First these poses, then the outer ones, as one."""
         rotation = _product(_unit(outer.rotation), _unit(self.rotation))
         return Poses(rotation, outer.apply(self.translation))
+
+
+def join_poses(parts: Sequence[Poses]) -> Poses:
+    """Several sets of poses as one."""
+    rotation, translation = ([getattr(part, name) for part in parts] for name in ("rotation", "translation"))
+    return Poses(np.concatenate(rotation), np.concatenate(translation))
 
 
 def turned(vectors: np.ndarray, matrices: np.ndarray) -> np.ndarray:

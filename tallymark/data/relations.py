@@ -237,3 +237,30 @@ def _report_dangling(folder: Path, tables: Tables, problems: Problems) -> None:
     for target in sorted(empty):
         file, expected = str(folder / f"{target}.json"), "the rows that other tables name"
         problems.add(Problem("empty_table", file, "no row that can be used", expected, "unzip the tables again"))
+
+
+def sample_tokens(folder: Path, problems: Problems) -> list[str]:
+    """The tokens of `sample.json`, wherever it lies below the folder (that of the test set if there are several)."""
+    tables = sorted(folder.rglob("sample.json"), key=lambda path: ("test" not in str(path.relative_to(folder)), path))
+    if not tables:
+        problems.add(
+            Problem("empty_folder", str(folder), "no sample.json", "the tables of a data set", "name their folder")
+        )
+        return []
+    try:
+        samples = json.loads(tables[0].read_bytes())
+        return [str(sample["token"]) for sample in samples]
+    except (ValueError, TypeError, KeyError) as error:
+        found = f"{type(error).__name__}: {error}"
+        expected, remedy = "a list of samples with a token each", "unzip the tables again"
+        problems.add(Problem("bad_json", str(tables[0]), found, expected, remedy))
+        return []
+
+
+def is_json(path: str | Path) -> bool:
+    """Whether a file begins as a JSON object does, and as no CSV file."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
+    except OSError:
+        return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -84,14 +85,23 @@ def power_blocks(pieces: Iterator[np.ndarray], ear: Ear, seconds: float) -> Iter
 
 
 def _log_power(samples: np.ndarray, ear: Ear) -> np.ndarray:
+    import cv2
     from scipy.fft import rfft
 
     frames = np.lib.stride_tricks.sliding_window_view(samples, ear.width)[:: ear.step]
-    shape = np.hanning(ear.width + 1)[:-1].astype(np.float32)
     first = round(ear.low * ear.window)
-    spectrum = rfft(frames * shape, axis=1)[:, first : first + ear.bands]
-    power = spectrum.real**2 + spectrum.imag**2
-    return np.ascontiguousarray(np.log(power + np.float32(QUIETEST)).T)
+    spectrum = rfft(frames * _bell(ear.width), axis=1)[:, first : first + ear.bands]
+    power = spectrum.real**2
+    power += spectrum.imag**2
+    power += np.float32(QUIETEST)
+    return np.ascontiguousarray(cv2.log(power).T)  # several times as fast as NumPy's, which is most of the work
+
+
+@cache
+def _bell(width: int) -> np.ndarray:
+    """What frames are multiplied by, so that they have no edges."""
+    shape: np.ndarray = np.hanning(width + 1)[:-1].astype(np.float32)
+    return shape
 
 
 def steadied(blocks: Iterator[np.ndarray], ear: Ear) -> Iterator[np.ndarray]:
@@ -121,11 +131,34 @@ def steadied(blocks: Iterator[np.ndarray], ear: Ear) -> Iterator[np.ndarray]:
 
 
 def _usual(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    middle = np.median(block, axis=1)
-    return middle, np.median(np.abs(block - middle[:, None]), axis=1)
+    """The median of each row, and the median of how far its values lie from it.
+
+    Sorting once is quicker than two medians: the values nearest to the middle follow one another.
+    """
+    ranked = np.sort(block, axis=1)
+    middle = _middle(ranked.T)
+    half = block.shape[1] // 2
+    # Of an odd number of values the one in the middle, of an even number the mean of the two.
+    ways = [_within(ranked, middle, count) for count in (half + block.shape[1] % 2, half + 1)]
+    return middle, (ways[0] + ways[1]) / 2
+
+
+def _within(ranked: np.ndarray, middle: np.ndarray, count: int) -> np.ndarray:
+    """How far one has to go from the middle of each row for so many of its values."""
+    lower, upper = ranked[:, : ranked.shape[1] - count + 1], ranked[:, count - 1 :]
+    way: np.ndarray = np.maximum(middle[:, None] - lower, upper - middle[:, None]).min(axis=1)
+    return way
+
+
+def _middle(ranked: np.ndarray) -> np.ndarray:
+    """The medians of values that are sorted along the first axis."""
+    last = len(ranked) - 1
+    middle: np.ndarray = (ranked[last // 2] + ranked[last - last // 2]) / 2
+    return middle
 
 
 def _compared(block: np.ndarray, usual: deque[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    middle, spread = (np.median(np.stack(column), axis=0)[:, None] for column in zip(*usual, strict=True))
-    level = (block - middle) / np.maximum(SPREAD * spread, STEADIEST)
-    return np.clip(level, LOWEST, HIGHEST).astype(np.float32)
+    middle, spread = (_middle(np.sort(np.stack(column), axis=0))[:, None] for column in zip(*usual, strict=True))
+    level = block - middle
+    level /= np.maximum(SPREAD * spread, STEADIEST)
+    return np.clip(level, LOWEST, HIGHEST, out=level)

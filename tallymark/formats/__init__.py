@@ -1,6 +1,7 @@
 """Formats of the field: COCO, YOLO, KITTI, Raven and Audacity come in as catalogs of the same kind as official files.
 
-Each function looks whether a folder holds one of its formats: None if not, so that it is read some other way.
+Each function looks whether a folder holds one of its formats: None if not, so that it is read some other way. Results
+go out in some of them; those of nuScenes, which are no data set, are read from their one file.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from tallymark.formats.calls import catalog_of_calls
 from tallymark.formats.coco import read_coco_boxes, read_coco_masks
 from tallymark.formats.coco_file import write_coco_boxes, write_coco_masks
 from tallymark.formats.kitti import read_kitti
+from tallymark.formats.nuscenes import read_nuscenes, write_nuscenes
 from tallymark.formats.raven import raven_tables, write_raven
 from tallymark.formats.yolo import read_yolo
 from tallymark.problems import Problems
@@ -21,9 +23,11 @@ __all__ = [
     "read_calls",
     "read_cuboids",
     "read_masks",
+    "read_nuscenes",
     "write_audacity",
     "write_coco_boxes",
     "write_coco_masks",
+    "write_nuscenes",
     "write_raven",
 ]
 

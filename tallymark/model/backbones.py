@@ -109,13 +109,14 @@ class Residual(nn.Module):
 class Plain(Backbone):
     """Residual blocks of plain 3x3 convolutions, the fastest kind on CPUs.
 
-    line: for levels of sound, one channel as they are; time is halved once less than bands are.
+    inputs: channels. Unless they are the three of a picture, they enter as they are.
+    line: for levels of sound; time is halved once less than bands are.
     """
 
-    def __init__(self, width: int, depth: int, *, line: bool = False) -> None:
-        super().__init__(*((0.0, 1.0) if line else ()))
+    def __init__(self, width: int, depth: int, *, inputs: int = 3, line: bool = False) -> None:
+        super().__init__(*((0.0, 1.0) if inputs != 3 else ()))
         self.channels, self.taken = (2 * width, 4 * width, 8 * width, 8 * width), (1, 2, 3, 4)
-        self.inputs = 1 if line else 3
+        self.inputs = inputs
         first = convolution(self.inputs, width, 3, (2, 1) if line else 2)
         stages = [nn.Sequential(*first, nn.ReLU(inplace=True))]
         before = width
@@ -174,12 +175,14 @@ class Lite(Backbone):
         self.stages = nn.ModuleList(stages)
 
 
-def make_backbone(name: str, width: int, depth: int, *, top: bool = False, line: bool = False) -> Backbone:
+def make_backbone(
+    name: str, width: int, depth: int, *, inputs: int = 3, top: bool = False, line: bool = False
+) -> Backbone:
     """The backbone of that name; `top`: for whole pictures. `line`: for sound."""
-    if line and name != "plain":
+    if inputs != 3 and name != "plain":
         remedy = "give backbone=plain"
-        raise BadInput(Problem("bad_option", "recipe", f"backbone={name}", "plain, for sound", remedy))
-    backbone = Lite(top=top) if name == "lite0" else Plain(width, depth, line=line)
+        raise BadInput(Problem("bad_option", "recipe", f"backbone={name}", "plain, for all but pictures", remedy))
+    backbone = Lite(top=top) if name == "lite0" else Plain(width, depth, inputs=inputs, line=line)
     initialise(backbone)
     return backbone
 

@@ -42,31 +42,49 @@ class Pyramid(nn.Module):
 
 
 class CentreHead(nn.Module):
-    """Heat for each class, the numbers of a code, how good they are, and whether there is anything at all."""
+    """Heat for each class, the numbers of a code, how good they are, and whether there is anything at all.
 
-    def __init__(self, width: int, classes: int, values: int, deepest: int) -> None:
+    covers: also how much of each cell is covered. groups: of classes, each with numbers and their quality of its own,
+    told from features of its own; several groups have half as many each.
+    """
+
+    def __init__(
+        self, width: int, classes: int, values: int, deepest: int, *, covers: bool = False, groups: int = 1
+    ) -> None:
         super().__init__()
-        self.stem = nn.Sequential(*convolution(width, width), nn.ReLU(inplace=True))
-        self.heat = nn.Conv2d(width, classes, 1)
-        self.values = nn.Conv2d(width, values + 1, 1)
+        self.groups, own = groups, width if groups == 1 else groups * (width // 2)
+        self.stem = nn.Sequential(*convolution(width, own), nn.ReLU(inplace=True))
+        self.heat = nn.Conv2d(own, classes, 1)
+        self.cover = nn.Conv2d(own, 1, 1) if covers else None
+        self.values = nn.Conv2d(own, groups * (values + 1), 1, groups=groups)
         self.presence = nn.Linear(2 * deepest, 1)
         initialise(self.stem)
         for last in (self.heat, self.values):
             nn.init.normal_(last.weight, std=0.01)
             nn.init.zeros_(cast(Tensor, last.bias))
-        nn.init.constant_(cast(Tensor, self.heat.bias), math.log(PRIOR / (1 - PRIOR)))
+        for likely in (self.heat, self.cover):
+            if likely is not None:
+                nn.init.constant_(cast(Tensor, likely.bias), math.log(PRIOR / (1 - PRIOR)))
 
     def forward(self, fine: Tensor, coarse: Tensor) -> dict[str, Tensor]:
-        """Logits of heat, quality and presence, and the values as they are."""
+        """Logits of heat, quality, presence and cover, and the values as they are, those of each group in turn."""
         stem = self.stem(fine)
-        values = self.values(stem)
+        values, quality = self._apart(self.values(stem))
         pooled = torch.cat([coarse.mean((2, 3)), coarse.amax((2, 3))], 1)
-        return {
+        maps = {
             "heat": self.heat(stem),
-            "values": values[:, :-1],
-            "quality": values[:, -1:],
+            "values": values,
+            "quality": quality,
             "presence": self.presence(pooled)[:, 0],
         }
+        return maps if self.cover is None else maps | {"cover": self.cover(stem)}
+
+    def _apart(self, told: Tensor) -> tuple[Tensor, Tensor]:
+        """The values of all groups, and the quality of each."""
+        if self.groups == 1:
+            return told[:, :-1], told[:, -1:]
+        parts = told.reshape(told.shape[0], self.groups, -1, *told.shape[2:])
+        return parts[:, :, :-1].flatten(1, 2), parts[:, :, -1]
 
 
 class ClassHead(nn.Module):

@@ -14,6 +14,22 @@ WEIGHTS = "weights.pt"
 """The name of the weights in a run's folder."""
 
 
+def load_weights(network: nn.Module, backbone: nn.Module, source: str) -> bool:
+    """Start a network's backbone from `source`; the rest too, if it is a run of a network of the same kind.
+
+    Returns whether the rest was.
+    """
+    load_backbone(backbone, source)
+    if not Path(source).is_dir():
+        return False
+    own = {name: value for name, value in network.state_dict().items() if not name.startswith("backbone.")}
+    given = read_state(_of_run(Path(source)))
+    alike = all(name in given and given[name].shape == value.shape for name, value in own.items())
+    if alike:
+        network.load_state_dict({name: given[name] for name in own}, strict=False)
+    return alike
+
+
 def load_backbone(backbone: nn.Module, source: str) -> None:
     """Start a backbone from `source`: `none`, `imagenet`, a file of a state dict, or the folder of a run."""
     if source == "none":

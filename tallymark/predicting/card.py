@@ -17,12 +17,17 @@ KEY = "tallymark"
 
 @dataclass(frozen=True)
 class Card:
-    """challenge: whose files it writes. classes: their names. facts: data, score and time, for people."""
+    """challenge: whose files it writes. classes: their names. facts: data, score and time, for people.
+
+    Of calls, curve: what each cut finds and costs, as `Curve.as_dict` tells it. seconds: how long they mostly are.
+    """
 
     challenge: str
     recipe: Recipe
     classes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    curve: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
 
     def text(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
@@ -32,7 +37,8 @@ class Card:
         try:
             told = json.loads(text)
             recipe = make_recipe(told["recipe"])
-            return cls(told["challenge"], recipe, tuple(told["classes"]), told.get("facts", {}))
+            more = told.get("facts", {}), told.get("curve", {}), told.get("seconds")
+            return cls(told["challenge"], recipe, tuple(told["classes"]), *more)
         except (ValueError, KeyError, TypeError):
             found, remedy = "no card that can be read", "use a model.onnx that training wrote"
             raise BadInput(Problem("bad_model", str(path), found, "a model of this package", remedy)) from None

@@ -10,21 +10,29 @@ import numpy as np
 import polars as pl
 
 from tallymark.centres.codes import CODES
+from tallymark.centres.cover import correct
 from tallymark.centres.peaks import find_peaks
 from tallymark.centres.views import views
 from tallymark.data.annotations import Annotations, join_items
 from tallymark.data.catalog import Catalog
+from tallymark.data.frames import Poses, join_poses, move_cuboids
 from tallymark.data.items import Items
+from tallymark.data.threads import ahead, in_background
 from tallymark.predicting.frame import BLOCK, GREY
-from tallymark.predicting.showing import Shown, show
+from tallymark.predicting.showing import Shown, show, turned_by
+from tallymark.predicting.windows import Window
 from tallymark.problems import Problems
-from tallymark.recipe import Recipe, SoundRecipe
+from tallymark.recipe import Recipe, SoundRecipe, class_groups
 from tallymark.terminal import progress
 
 FAINTEST = 0.03
 """Candidates of less confidence are not kept, even for tuning."""
 ROOM = 1200
 """Pixels of a window to a candidate, at least: more of them only make a network that knows nothing slow to judge."""
+APART = 10_000
+"""The same where each candidate is corrected, which takes time."""
+FEWEST = 30
+"""Candidates that a window may have, however small it is."""
 
 Maps = dict[str, np.ndarray]
 Model = Callable[[np.ndarray], Maps]
@@ -60,9 +68,17 @@ def join_raw(parts: Sequence[Raw]) -> Raw:
 
 
 def look(
-    catalog: Catalog, models: Sequence[Model], recipe: Recipe, problems: Problems, what: str = "predicting"
+    catalog: Catalog,
+    models: Sequence[Model],
+    recipe: Recipe,
+    problems: Problems,
+    what: str = "predicting",
+    classes: tuple[str, ...] = (),
 ) -> Raw:
-    """Show every item to the models. One that cannot be read is a problem, and has no findings."""
+    """Show every item to the models. One that cannot be read is a problem, and has no findings.
+
+    classes: their names, without which all are of one group.
+    """
     sizes: list[tuple[float, float]] = []
 
     def measured() -> Iterator[Shown]:
@@ -73,7 +89,7 @@ def look(
     if recipe.finds == "labels":
         chances = _chances(measured(), models, recipe)
         return Raw(catalog.items, np.array(sizes).reshape(-1, 2), chances=chances)
-    found, presence = _candidates(catalog.items, measured(), models, recipe)
+    found, presence = _candidates(catalog.items, measured(), models, recipe, classes)
     return Raw(catalog.items, np.array(sizes).reshape(-1, 2), found=found, presence=presence)
 
 
@@ -90,33 +106,60 @@ def _chances(shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe) ->
 
 
 def _candidates(
-    items: Items, shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe
+    items: Items, shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe, classes: tuple[str, ...]
 ) -> tuple[Annotations[Any], np.ndarray]:
     """Everything that might be a finding, and for each item the chance that there is any."""
-    code, stride = CODES[recipe.finds], recipe.stride
-    reach = 1 if not isinstance(recipe, SoundRecipe) else max(round(recipe.gap / recipe.hop / stride), 1)
-    presence = np.zeros(len(items))
-    none = np.empty(0)
+    code, stride, presence = CODES[recipe.finds], recipe.stride, np.zeros(len(items))
+    group = np.array(class_groups(recipe, classes), np.int64)
+    stands, none = dict[int, Poses](), np.empty(0)
     columns = [(none, none, none, np.empty((0, code.values)), none, none, none)]
-    for number, one in enumerate(shown):
-        for window in one.windows:
-            maps = mean_maps(window.grid, models, recipe)
-            presence[number] = max(presence[number], float(maps["presence"]))
-            most = max(window.grid.shape[0] * window.grid.shape[1] // ROOM, 1)
-            peaks = find_peaks(maps["heat"], FAINTEST, most, reach)
-            left, top, right, bottom = (edge / stride for edge in window.inside)
-            x, y = peaks.x + 0.5, peaks.y + 0.5
-            kept = np.flatnonzero((x >= left) & (x < right) & (y >= top) & (y < bottom))
-            at = peaks.y[kept], peaks.x[kept]
-            score = peaks.heat[kept] ** (1 - recipe.quality) * maps["quality"][0][at] ** recipe.quality
-            x, y = x[kept] + window.x / stride, y[kept] + window.y / stride
-            every = np.ones(len(kept))
-            columns.append((number * every, x, y, maps["values"][:, *at].T, score, peaks.label[kept], one.by * every))
+    for number, one, window, maps in _told(shown, models, recipe):
+        presence[number] = max(presence[number], float(maps["presence"]))
+        x, y, values, score, label = _read_off(maps, window, recipe, group)
+        every = np.ones(len(x))
+        columns.append((number * every, x, y, values, score, label, one.by * every))
+        if one.stand is not None:
+            stands[number] = one.stand
     item, x, y, values, score, label, by = (np.concatenate(column) for column in zip(*columns, strict=True))
     shapes: Any = code.decode(x, y, values.astype(float))
-    shapes = shapes.scaled(stride * by)
-    found = Annotations.gather(items, item.astype(np.int64), shapes, label=label.astype(np.int64), score=score)
+    shapes, item = shapes.scaled(stride * by), item.astype(np.int64)
+    if stands:
+        shapes = move_cuboids(shapes, join_poses(list(stands.values())), np.searchsorted(list(stands), item))
+    found = Annotations.gather(items, item, shapes, label=label.astype(np.int64), score=score, classes=classes)
     return found, presence
+
+
+def _read_off(maps: Maps, window: Window, recipe: Recipe, group: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The peaks of a window: x and y in cells of the item, the numbers of the code, confidence and class."""
+    code, stride = CODES[recipe.finds], recipe.stride
+    reach = 1 if not isinstance(recipe, SoundRecipe) else max(round(recipe.gap / recipe.hop / stride), 1)
+    left, top, right, bottom = window.inside
+    most = (right - left) * (bottom - top) // (APART if code.covers else ROOM)
+    peaks = find_peaks(maps["heat"], FAINTEST, max(most, FEWEST), reach)
+    x, y = peaks.x + 0.5, peaks.y + 0.5
+    inside = (x >= left / stride) & (x < right / stride) & (y >= top / stride) & (y < bottom / stride)
+    kept = np.flatnonzero(inside)
+    at, label = (peaks.y[kept], peaks.x[kept]), peaks.label[kept]
+    own = group[label] if len(group) else np.zeros(len(kept), np.int64)
+    told = maps["values"].reshape(-1, code.values, *maps["values"].shape[1:])
+    values, good = told[own, :, *at], maps["quality"][own, *at]
+    if code.covers:
+        shapes = code.decode(x[kept], y[kept], values.astype(float))
+        shapes, good = correct(shapes, peaks.heat[kept] * good, maps["cover"])
+        values = code.encode(shapes, x[kept], y[kept])
+    score = peaks.heat[kept] ** (1 - recipe.quality) * good**recipe.quality
+    return x[kept] + window.x / stride, y[kept] + window.y / stride, values, score, peaks.label[kept]
+
+
+def _told(shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe) -> Iterator[tuple[int, Shown, Window, Maps]]:
+    """Every window of every item with its maps, in order; as many at a time as the models can be shown at once."""
+    windows = ((number, one, window) for number, one in enumerate(shown) for window in one.windows)
+
+    def tell(seen: tuple[int, Shown, Window]) -> tuple[int, Shown, Window, Maps]:
+        return *seen, mean_maps(seen[2].grid, models, recipe)
+
+    at_once = min(getattr(model, "at_once", 1) for model in models)
+    return map(tell, windows) if at_once == 1 else ahead(tell, in_background(windows, at_once), at_once, at_once)
 
 
 def mean_maps(picture: np.ndarray, models: Sequence[Model], recipe: Recipe) -> Maps:
@@ -124,11 +167,12 @@ def mean_maps(picture: np.ndarray, models: Sequence[Model], recipe: Recipe) -> M
     code = CODES[recipe.finds]
     seen: list[Maps] = []
     for view in views(recipe.views):
-        shown = view.of(picture)[None]
+        shown = turned_by(picture, view, recipe)[None]
         for model in models:
             maps = {name: part[0] for name, part in model(shown).items()}
             if any(view):
                 maps = {name: part if part.ndim == 0 else view.back(part) for name, part in maps.items()}
-                maps["values"] = code.seen_by(maps["values"], view)
+                groups = maps["values"].reshape(-1, code.values, *maps["values"].shape[1:])
+                maps["values"] = code.seen_by(groups, view).reshape(maps["values"].shape)
             seen.append(maps)
     return seen[0] if len(seen) == 1 else {name: np.mean([maps[name] for maps in seen], axis=0) for name in seen[0]}

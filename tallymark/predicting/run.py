@@ -5,6 +5,7 @@
     model.onnx         the model, with its card                  checkpoint.pt      for going on after an interruption
     tuning.csv         settings tried, with their scores         score.json         of items not trained with
     problems.csv       pictures that were passed over           suspects.csv       labels that are probably wrong (food)
+    recall.csv         what each cut finds, and costs (upcalls)
 
 A run of several models has a folder fold-0, fold-1, … for the files of each.
 """
@@ -22,14 +23,15 @@ from pathlib import Path
 import polars as pl
 
 from tallymark.data.tables import write_frame
+from tallymark.predicting.curve import Curve
 from tallymark.predicting.tune import Tuning
 from tallymark.problems import BadInput, Problem, Problems
 from tallymark.recipe import Recipe, read_recipe
 from tallymark.scoring.score import Score
 
 MODEL = "model.onnx"
-RECIPE, ENVIRONMENT, TUNING, SCORE, PROBLEMS = (
-    "recipe.toml", "environment.json", "tuning.csv", "score.json", "problems.csv",
+RECIPE, ENVIRONMENT, TUNING, SCORE, PROBLEMS, RECALL = (
+    "recipe.toml", "environment.json", "tuning.csv", "score.json", "problems.csv", "recall.csv",
 )  # fmt: skip
 
 
@@ -66,12 +68,14 @@ class Run:
         recipe.save(stated)
         self._write(ENVIRONMENT, {"begun": _now(), **environment()})
 
-    def end(self, tuning: Tuning, score: Score, problems: Problems) -> None:
+    def end(self, tuning: Tuning, score: Score, problems: Problems, curve: Curve | None = None) -> None:
         """Write down what came of it."""
         known = json.loads((self.folder / ENVIRONMENT).read_text())
         self._write(ENVIRONMENT, {**known, "ended": _now()})
         self._write(SCORE, score.as_dict())
         write_frame(self.folder / TUNING, tuning.curve)
+        if curve is not None:
+            write_frame(self.folder / RECALL, curve.table)
         rows = [asdict(problem) for problem in problems]
         if rows:
             write_frame(self.folder / PROBLEMS, pl.DataFrame(rows, infer_schema_length=None))

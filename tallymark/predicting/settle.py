@@ -13,7 +13,7 @@ from tallymark.data.geometry import Boxes, Labels
 from tallymark.predicting.merging import merge_overlapping
 from tallymark.predicting.raw import Raw
 from tallymark.problems import BadInput, Problem
-from tallymark.recipe import Recipe
+from tallymark.recipe import Recipe, class_cuts
 
 RANKED = 3
 """Labels told of a whole picture, the surest first."""
@@ -52,7 +52,9 @@ def keep_sure(merged: Raw, raw: Raw, recipe: Recipe) -> Annotations[Any]:
     found, presence = merged.found, raw.presence
     if found is None or presence is None:
         raise ValueError("no candidates to keep")
-    kept = found.keep((found.confidence >= recipe.cut) & (presence[found.item] >= recipe.gate))
+    cuts = np.array(class_cuts(recipe, found.classes) or [recipe.cut])
+    cut = cuts[found.kind] if len(cuts) > 1 else cuts[0]
+    kept = found.keep((found.confidence >= cut) & (presence[found.item] >= recipe.gate))
     if isinstance(kept.shapes, Boxes):
         kept = _clipped(kept, raw.size)
     return CODES[recipe.finds].finish(kept, common_shape(raw) if recipe.finds == "masks" else None)

@@ -9,27 +9,32 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tallymark.centres.views import View
 from tallymark.data.audio import read_header
 from tallymark.data.catalog import Catalog
+from tallymark.data.frames import Poses
 from tallymark.data.images import read_picture
 from tallymark.data.media import BadMedia
+from tallymark.data.scans import UPRIGHT, Scan, bird_of, read_scan, seen_from_above
 from tallymark.data.spectrogram import Ear, levels
 from tallymark.data.threads import ahead, in_background
 from tallymark.predicting.frame import squared
 from tallymark.predicting.windows import Window, picture_windows, sound_windows
 from tallymark.problems import Problem, Problems
-from tallymark.recipe import PictureRecipe, Recipe, SoundRecipe
+from tallymark.recipe import LidarRecipe, PictureRecipe, Recipe, SoundRecipe
 
 
 class Shown(NamedTuple):
     """An item as the network sees it; without windows if it cannot be read.
 
     size: width and height in the item's own units, nan if unknown. by: these units to a pixel of the windows.
+    stand: where the windows' corner lies in the world, if that is where findings are wanted.
     """
 
     size: tuple[float, float]
     windows: Iterable[Window]
     by: float
+    stand: Poses | None = None
 
 
 NOTHING = Shown((np.nan, np.nan), (), 1.0)
@@ -41,13 +46,26 @@ def show(catalog: Catalog, recipe: Recipe, problems: Problems) -> Iterator[Shown
     def prepare(item: int) -> Shown:
         path = catalog.path(item)
         try:
+            if isinstance(recipe, LidarRecipe):
+                return _from_above(read_scan(catalog, item, recipe.sweeps), recipe)
             if path is None:
                 raise BadMedia("missing_media", "no file", "get the file, or leave the item out")
-            return _open(path, recipe)
+            shown = _open(path, recipe)
+            return shown._replace(windows=readable(item, shown.windows))
         except BadMedia as bad:
-            name, place, expected = catalog.items.ids[item], catalog.place(item), f"a {catalog.medium.noun}"
-            problems.add(Problem(bad.kind, place, bad.found, expected, bad.remedy, item=name))
+            note(item, bad)
             return NOTHING
+
+    def readable(item: int, windows: Iterable[Window]) -> Iterator[Window]:
+        """The windows up to where an item turns out to be damaged, which is a problem too."""
+        try:
+            yield from windows
+        except BadMedia as bad:
+            note(item, bad)
+
+    def note(item: int, bad: BadMedia) -> None:
+        name, place, expected = catalog.items.ids[item], catalog.place(item), f"a {catalog.medium.noun}"
+        problems.add(Problem(bad.kind, place, bad.found, expected, bad.remedy, item=name))
 
     return ahead(prepare, range(len(catalog)), 2, 4)
 
@@ -55,6 +73,21 @@ def show(catalog: Catalog, recipe: Recipe, problems: Problems) -> Iterator[Shown
 def ear_of(recipe: SoundRecipe) -> Ear:
     """How a recipe listens."""
     return Ear(**{field.name: getattr(recipe, field.name) for field in fields(Ear)})
+
+
+def _from_above(scan: Scan, recipe: LidarRecipe) -> Shown:
+    """All that is seen around a vehicle as one window, from whose corner the world is reached."""
+    side = bird_of(recipe).side
+    window = Window(seen_from_above(scan.points, recipe), 0, 0, (0, 0, side, side))
+    corner = Poses.of(UPRIGHT, (-recipe.reach, -recipe.reach, 0))
+    return Shown((2 * recipe.reach, 2 * recipe.reach), [window], recipe.cell, corner.then(scan.stand))
+
+
+def turned_by(grid: np.ndarray, view: View, recipe: Recipe) -> np.ndarray:
+    """What a window shows, as seen by a view."""
+    if isinstance(recipe, LidarRecipe) and recipe.reader == "pillars":
+        return view.of_points(grid, bird_of(recipe).side)
+    return view.of(grid)
 
 
 def _open(path: Path, recipe: Recipe) -> Shown:

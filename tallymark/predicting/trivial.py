@@ -8,7 +8,7 @@ import numpy as np
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.geometry import Boxes, Instants, Labels, Masks
+from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks
 from tallymark.data.items import Items
 from tallymark.predicting.settle import RANKED
 
@@ -17,7 +17,7 @@ EVERY = 3.0
 
 
 def guess(known: Annotations[Any], items: Items, size: np.ndarray) -> Annotations[Any]:
-    """Boxes: as many as usual, of the usual size, evenly spread. Masks: none. Labels: the commonest ones.
+    """Boxes: as many as usual, of the usual size, evenly spread. Masks, volumes: none. Labels: the commonest ones.
 
     Instants: one every few seconds, so that none is missed. size: (n, 2) width and height of each item's picture; of a
     recording its seconds.
@@ -28,8 +28,8 @@ def guess(known: Annotations[Any], items: Items, size: np.ndarray) -> Annotation
         return _commonest(known, items)
     if isinstance(known.shapes, Instants):
         return _regularly(items, size)
-    if isinstance(known.shapes, Masks):
-        return Annotations.none(items, known.shapes)
+    if isinstance(known.shapes, Masks | Cuboids):
+        return Annotations.none(items, known.shapes, known.classes)
     raise ValueError(f"no guess for {type(known.shapes).__name__}")
 
 

@@ -1,4 +1,4 @@
-"""Tuning: the cut, the gate and the overlap that score best by the official rule, on items not trained with."""
+"""Tuning: the cuts, the gate and the overlap that score best by the official rule, on items not trained with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from tallymark.scoring.score import Score
 
 CUTS = tuple(k / 50 for k in range(4, 41))
 FEW_CUTS = CUTS[3::4]
+CLASS_CUTS = CUTS[::2]
 OVERLAPS = (0.3, 0.4, 0.5, 0.6, 0.7)
+APART = {"cuboids": (0.05, 0.1, 0.2, 0.3, 0.4)}
+"""Overlaps of what cannot stand in one place with another."""
 GATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 Rule = Callable[[Annotations[Any], Annotations[Any]], Score]
@@ -34,23 +37,56 @@ class Tuning:
 
 
 def tune(raw: Raw, truth: Annotations[Any], recipe: Recipe, rule: Rule, *, thorough: bool = True) -> Tuning:
-    """Try settings on predictions of items with known truth. `thorough`: overlaps and gates too, not only cuts."""
+    """Try settings on predictions of items with known truth.
+
+    thorough: overlaps and gates too, not only one cut; then, where there are several classes, a cut for each of them.
+    """
     if raw.chances is not None:
         score = rule(truth, settle(raw, recipe))
         return Tuning(recipe, score, pl.DataFrame({"score": [score.value]}))
-    overlaps = OVERLAPS if thorough else (recipe.overlap,)
+    overlaps = APART.get(recipe.finds, OVERLAPS) if thorough else (recipe.overlap,)
     gates = GATES if thorough and recipe.finds == "masks" else (recipe.gate,)
     cuts = CUTS if thorough else FEW_CUTS
     rows = list(_curve(raw, truth, recipe, rule, overlaps, gates, cuts))
     curve = pl.DataFrame(rows, schema=["overlap", "gate", "cut", "score"], orient="row")
-    # A single lucky setting does not win: each counts with its neighbours along the cut.
-    steady = np.array([row[3] for row in rows]).reshape(len(overlaps), len(gates), len(cuts))
-    wide = np.pad(steady, ((0, 0), (0, 0), (1, 1)), mode="edge")
-    steady = (wide[..., :-2] + 2 * wide[..., 1:-1] + wide[..., 2:]) / 4
+    steady = _steady(np.array([row[3] for row in rows]).reshape(len(overlaps), len(gates), len(cuts)))
     best = np.argmax if rule(truth, settle(raw, recipe)).better == "higher" else np.argmin
     overlap, gate, cut = (float(value) for value in rows[int(best(steady))][:3])
-    chosen = recipe.but(overlap=overlap, gate=gate, cut=cut)
+    chosen = recipe.but(overlap=overlap, gate=gate, cut=cut, cuts="")
+    if thorough and raw.found is not None and len(raw.found.classes) > 1:
+        chosen, more = _tune_classes(raw, truth, chosen, rule, best)
+        curve = pl.concat([curve.with_columns(pl.lit("").alias("class")), more], how="diagonal")
     return Tuning(chosen, rule(truth, settle(raw, chosen)), curve)
+
+
+def _tune_classes(
+    raw: Raw, truth: Annotations[Any], recipe: Recipe, rule: Rule, best: Callable[[np.ndarray], np.intp]
+) -> tuple[Recipe, pl.DataFrame]:
+    """A cut for each class, the commonest first, with those of the others as they are by then."""
+    if raw.found is None:
+        raise ValueError("no candidates to cut")
+    merged, names = merge(raw, recipe), raw.found.classes
+    found = np.bincount(raw.found.kind, minlength=len(names)) > 0
+    common = np.argsort(-np.bincount(truth.kind, minlength=len(names))[: len(names)], kind="stable")
+    cuts, rows = dict[str, float](), []
+    for name in (names[kind] for kind in common.tolist() if found[kind]):
+        tried = [recipe.but(cuts=_listed(cuts | {name: cut})) for cut in CLASS_CUTS]
+        scores = [rule(truth, keep_sure(merged, raw, one)).value for one in tried]
+        rows += [(name, cut, score) for cut, score in zip(CLASS_CUTS, scores, strict=True)]
+        cuts[name] = CLASS_CUTS[int(best(_steady(np.array(scores))))]
+    curve = pl.DataFrame(rows, schema={"class": pl.String, "cut": pl.Float64, "score": pl.Float64}, orient="row")
+    return recipe.but(cuts=_listed(cuts)), curve
+
+
+def _listed(cuts: dict[str, float]) -> str:
+    return ", ".join(f"{name} {cut:g}" for name, cut in cuts.items())
+
+
+def _steady(scores: np.ndarray) -> np.ndarray:
+    """A single lucky setting does not win: each counts with its neighbours along the cut, the last axis."""
+    wide = np.pad(scores, [(0, 0)] * (scores.ndim - 1) + [(1, 1)], mode="edge")
+    steady: np.ndarray = (wide[..., :-2] + 2 * wide[..., 1:-1] + wide[..., 2:]) / 4
+    return steady
 
 
 def cross_tuned(parts: Sequence[Raw], truths: Sequence[Annotations[Any]], recipe: Recipe, rule: Rule) -> Score:

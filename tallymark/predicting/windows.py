@@ -11,7 +11,7 @@ from tallymark.predicting.frame import BLOCK, fitted, padded
 
 LARGEST = 1536
 """Pixels across and down that are shown at once: more costs memory and gains nothing."""
-HEARD, AROUND = 4096, 256
+HEARD, AROUND = 8192, 256
 """Frames of a recording that are told at once, and frames on either side that are heard with them."""
 LAP = 256
 """Pixels that neighbouring windows share, so that each thing is seen with what is around it in one of them."""
@@ -48,19 +48,27 @@ def sound_windows(blocks: Iterable[np.ndarray]) -> Iterator[Window]:
     They begin at whole blocks, and overlap by more than the network sees around a moment, so that it makes no
     difference where one ends.
     """
-    waiting, start = None, 0
+    waiting: list[np.ndarray] = []
+    start = length = 0
     for block in blocks:
-        waiting = block if waiting is None else np.concatenate([waiting, block], axis=1)
-        while waiting.shape[1] >= HEARD + 2 * AROUND:
-            yield _stretch(waiting[:, : HEARD + 2 * AROUND], start, HEARD + AROUND)
-            waiting, start = waiting[:, HEARD:], start + HEARD
-    if waiting is not None and waiting.shape[1]:
-        yield _stretch(waiting, start, waiting.shape[1])
+        waiting.append(block)
+        length += block.shape[1]
+        if length < HEARD + 2 * AROUND:
+            continue
+        level = np.concatenate(waiting, axis=1)
+        while level.shape[1] >= HEARD + 2 * AROUND:
+            yield _stretch(level[:, : HEARD + 2 * AROUND], start, HEARD + AROUND)
+            level, start = level[:, HEARD:], start + HEARD
+        waiting, length = [level], level.shape[1]
+    if length:
+        level = np.concatenate(waiting, axis=1)
+        yield _stretch(level, start, level.shape[1])
 
 
 def _stretch(level: np.ndarray, start: int, stop: int) -> Window:
     """Levels from a frame on, of which those before `stop` are told; the first stretch is told from its beginning."""
-    grid = np.pad(level, ((0, 0), (0, -level.shape[1] % BLOCK)))[..., None]
+    short = -level.shape[1] % BLOCK
+    grid = (np.pad(level, ((0, 0), (0, short))) if short else level)[..., None]
     return Window(np.ascontiguousarray(grid, np.float32), start, 0, (AROUND if start else 0, 0, stop, len(level)))
 
 

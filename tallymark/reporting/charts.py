@@ -1,4 +1,4 @@
-"""Charts as inline SVG: bars, histograms, small multiples and heat maps. Colours come from the page's style."""
+"""Charts as inline SVG: bars, lines, histograms, small multiples and heat maps. Colours come from the page's style."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def columns(labels: Sequence[str], values: Sequence[float], title: str, unit: st
     """Upright bars for a few labels in their own order: hours of the day, counts 0 to 15."""
     if not len(values) or not max(values):
         return ""
-    draw = _Frame(WIDTH, HEIGHT, max(values))
+    draw = _Frame(WIDTH, HEIGHT, max(values), whole=all(value == round(value) for value in values))
     step = draw.across / len(labels)
     shown = max(1, round(len(labels) / 12))
     for at, (label, value) in enumerate(zip(labels, values, strict=True)):
@@ -58,6 +58,29 @@ def columns(labels: Sequence[str], values: Sequence[float], title: str, unit: st
         if at % shown == 0:
             draw.label(at * step + step / 2, label)
     return _framed(title, unit, draw.svg(title), note)
+
+
+def line(
+    x: np.ndarray, y: np.ndarray, title: str, units: tuple[str, str], note: str = "", *, marked: int | None = None
+) -> str:
+    """Shares from 0 to 1 against amounts above 0, in order, on a logarithmic axis. `marked` is a point to point out."""
+    if len(x) < 2 or x.min() == x.max():
+        return ""
+    axis = Axis(np.array([x.min(), x.max()]), log=True)
+    draw = _Frame(WIDTH, HEIGHT, 1.0, whole=False)
+    across, down = LEFT + axis.place(x) * draw.across, TOP + draw.up * (1 - y)
+    for tick in axis.ticks():
+        draw.label(float(axis.place(tick)) * draw.across, short(tick))
+    points = list(zip(across.tolist(), down.tolist(), x.tolist(), y.tolist(), strict=True))
+    path = " ".join(f"{left:.1f},{top:.1f}" for left, top, _, _ in points)
+    dots = "".join(
+        f'<circle class="{"marked" if at == marked else "bar"}" cx="{left:.1f}" cy="{top:.1f}" '
+        f'r="{4 if at == marked else 2}"><title>{number(value)} {text(units[1])} at {number(amount)} '
+        f"{text(units[0])}</title></circle>"
+        for at, (left, top, amount, value) in enumerate(points)
+    )
+    below = _text(WIDTH - RIGHT, HEIGHT - 3, units[0], "end")
+    return _framed(title, "", draw.svg(title, f'<polyline class="line" points="{path}"/>{dots}{below}'), note)
 
 
 def bars(amounts: Mapping[str, float], title: str, unit: str = "", *, ends: int = ENDS) -> str:
@@ -147,11 +170,11 @@ class Axis:
 class _Frame:
     """The plot of upright bars while it is being drawn: a scale on the left, marks below."""
 
-    def __init__(self, width: float, height: float, most: float) -> None:
+    def __init__(self, width: float, height: float, most: float, *, whole: bool = True) -> None:
         self.width, self.height = width, height
         self.across, self.up = width - LEFT - RIGHT, height - TOP - BOTTOM
         ticks = _ticks(0, most, 5 if height > 150 else 3)
-        ticks = [tick for tick in ticks if tick == round(tick)]
+        ticks = [tick for tick in ticks if tick == round(tick) or not whole]
         self.top = max(most, ticks[-1])
         self.parts: list[str] = []
         for tick in ticks:

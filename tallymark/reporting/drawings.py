@@ -126,19 +126,27 @@ def levels(samples: np.ndarray, rate: int, window: float = 0.256) -> np.ndarray:
 
 
 def draw_spectrogram(
-    level: np.ndarray, span: tuple[float, float], top: float, calls: Instants, size: tuple[int, int] = (WIDTH, 240)
+    level: np.ndarray,
+    span: tuple[float, float],
+    top: float,
+    calls: Instants,
+    size: tuple[int, int] = (WIDTH, 240),
+    *,
+    bottom: float = 0.0,
+    shades: tuple[float, float] | None = None,
 ) -> np.ndarray:
-    """Levels (decibels; row 0 is 0 Hz, the last row `top` Hz) over `span` seconds, with its axes and calls.
+    """Levels (decibels; row 0 is `bottom` Hz, the last row `top` Hz) over `span` seconds, with its axes and calls.
 
-    Each frequency is shown against its own median, so that steady noise recedes. A call is a bracket above the plot,
-    as long as the call where its length is known.
+    Each frequency is shown against its own median, so that steady noise recedes; with `shades`, levels are shown as
+    they are, from the darkest to the brightest. A call is a bracket above the plot, as long as the call where its
+    length is known.
     """
     width, height = size
     left, upper, below = 40, 20, 24
     across, down = width - left - 8, height - upper - below
     canvas = Image.new("RGB", size, NIGHT)
     if level.size:
-        canvas.paste(Image.fromarray(_coloured(level, across, down)), (left, upper))
+        canvas.paste(Image.fromarray(_coloured(level, across, down, shades)), (left, upper))
     draw = ImageDraw.Draw(canvas)
     start, stop = span
     seconds = max(stop - start, 1e-9)
@@ -146,10 +154,12 @@ def draw_spectrogram(
         x = left + (tick - start) / seconds * across
         draw.line((x, upper + down, x, upper + down + 3), fill=FAINT)
         draw.text((min(x, width - 18), upper + down + 12), clock(tick), fill=FAINT, font=_font(11), anchor="mm")
-    for tick in _steps(0, top, SCALE):
-        y = upper + down - tick / top * down
+    marks = _steps(bottom, top, SCALE)
+    for tick in marks:
+        y = upper + down - (tick - bottom) / (top - bottom) * down
+        words = f"{tick:g}" + (" Hz" if tick == marks[0] else "")
         draw.line((left - 3, y, left, y), fill=FAINT)
-        draw.text((left - 6, y), f"{tick:g}" + (" Hz" if not tick else ""), fill=FAINT, font=_font(11), anchor="rm")
+        draw.text((left - 6, y), words, fill=FAINT, font=_font(11), anchor="rm")
     half = np.zeros(len(calls)) if calls.length is None else np.nan_to_num(calls.length) / 2
     for time, reach in zip(calls.time.tolist(), half.tolist(), strict=True):
         if start <= time + reach and time - reach <= stop:
@@ -162,10 +172,14 @@ def draw_spectrogram(
     return np.asarray(canvas)
 
 
-def _coloured(level: np.ndarray, width: int, height: int) -> np.ndarray:
-    above = level - np.median(level, axis=1, keepdims=True)
-    low, high = np.percentile(above, [50, 99.7])
-    grey = np.clip((above - low) / max(high - low, 6.0) * 255, 0, 255).astype(np.uint8)
+def _coloured(level: np.ndarray, width: int, height: int, shades: tuple[float, float] | None) -> np.ndarray:
+    if shades is None:
+        level = level - np.median(level, axis=1, keepdims=True)
+        low, high = np.percentile(level, [50, 99.7])
+        high = max(high, low + 6.0)
+    else:
+        low, high = shades
+    grey = np.clip((level - low) / (high - low) * 255, 0, 255).astype(np.uint8)
     across = cv2.INTER_AREA if grey.shape[1] > width else cv2.INTER_LINEAR
     sized = cv2.resize(grey[::-1], (width, height), interpolation=across)
     return cv2.cvtColor(cv2.applyColorMap(sized, cv2.COLORMAP_MAGMA), cv2.COLOR_BGR2RGB)

@@ -54,6 +54,7 @@ svg .grid{stroke:var(--line);stroke-width:1}
 svg .axis{stroke:var(--soft);stroke-width:1}
 svg .mark{stroke:var(--mark);stroke-width:1.5;stroke-dasharray:4 3}
 svg .marked{fill:var(--mark)}
+svg .line{fill:none;stroke:var(--accent);stroke-width:2;stroke-linejoin:round}
 .tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,220px),1fr));gap:16px}
 .tiles.wide{grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr))}
 .tile{margin:0;background:var(--card);border:1px solid var(--line);border-radius:10px;overflow:hidden}

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes, Labels, Masks, RotatedBoxes
+from tallymark.data.geometry import Boxes, Cuboids, Labels, Masks, RotatedBoxes
 from tallymark.data.geometry.rectangles import fit_rectangles, lengthwise
 from tallymark.problems import BadInput, Problem
 
@@ -63,10 +63,13 @@ def tally_objects(found: Annotations[Any], ground: float | None) -> pl.DataFrame
     clockwise from the top of the picture, from 0 to below 180: bow and stern look alike.
     The sides and the area come again with `ground`, as length_m, width_m, height_m and area_m2.
     Labels of whole pictures have no place: item, number (1 is the likeliest), label, its name and score.
+    Volumes are in metres already: item, number, name of the class, score, x, y, z, width, length, height and yaw.
     """
     _refuse(ground)
     if isinstance(found.shapes, Labels):
         return _tally_labels(found)
+    if isinstance(found.shapes, Cuboids):
+        return _tally_volumes(found)
     sides, more, centre = _measured(found.shapes)
     area = {"area": np.asarray(found.shapes.area, float)}
     score = np.full(len(found), np.nan) if found.score is None else found.score
@@ -92,6 +95,20 @@ def _tally_labels(found: Annotations[Labels]) -> pl.DataFrame:
             "name": pl.Series(names, dtype=pl.String),
             "score": found.confidence.round(DIGITS),
         }
+    )
+
+
+def _tally_volumes(found: Annotations[Cuboids]) -> pl.DataFrame:
+    names = [found.classes[k] if k < len(found.classes) else "" for k in found.kind.tolist()]
+    sides = zip(("x", "y", "z", "width", "length", "height", "yaw"), found.shapes.columns, strict=True)
+    return pl.DataFrame(
+        [
+            found.items.ids[found.item].alias("item"),
+            pl.Series("number", found.numbers),
+            pl.Series("name", names, dtype=pl.String),
+            pl.Series("score", found.confidence.round(DIGITS)),
+            *(_plain(name, values) for name, values in sides),
+        ]
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -27,6 +27,12 @@ class Sweep:
     predictions: np.ndarray
     pairs: Pairs
     matched: np.ndarray
+
+    def joined(self, groups: int) -> Sweep:
+        """Counts of so many larger groups, each of the same number of neighbours."""
+        hits = self.hits.reshape(groups, -1, len(self.twentieths)).sum(axis=1)
+        truths, predictions = (counts.reshape(groups, -1).sum(axis=1) for counts in (self.truths, self.predictions))
+        return replace(self, hits=hits, truths=truths, predictions=predictions)
 
 
 def sweep(

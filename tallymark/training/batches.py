@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,11 +13,15 @@ from torch import Tensor
 
 from tallymark.augmentation.sample import Sample
 from tallymark.centres.codes import CODES, Code
+from tallymark.centres.cover import draw_cover
 from tallymark.centres.targets import draw_targets
 from tallymark.data.threads import ahead
 from tallymark.model.network import CentreTruth
 from tallymark.predicting.raw import Model
 from tallymark.recipe import Recipe
+
+BLUNT = 1.6
+"""How broad the top of the heat is for shapes that are corrected after they are told."""
 
 
 class Source(Protocol):
@@ -116,12 +120,15 @@ class Batches:
 
 def centre_truth(windows: Sequence[Sample], code: Code, classes: int, stride: int) -> CentreTruth:
     """The targets of a batch of windows."""
-    height, width = (side // stride for side in windows[0].picture.shape[:2])
+    height, width = (side // stride for side in windows[0].extent)
     height = 1 if code.line else height
-    drawn, shapes = [], []
+    drawn, shapes, covers = [], [], []
     for window in windows:
         small: Any = window.shapes.scaled(1 / stride)  # type: ignore[union-attr]  # labels have no centres
-        targets = draw_targets(code.footprint(small), window.label, classes, (height, width))
+        ground = code.footprint(small)
+        targets = draw_targets(ground, window.label, classes, (height, width), BLUNT if code.covers else 1.0)
+        if code.covers:
+            covers.append(draw_cover(ground, (height, width)))
         drawn.append(targets)
         shapes.append(small.take(targets.object))
     told = shapes[0]
@@ -130,10 +137,12 @@ def centre_truth(windows: Sequence[Sample], code: Code, classes: int, stride: in
     x, y, weight = (np.concatenate([getattr(one, name) for one in drawn]) for name in ("x", "y", "weight"))
     values = code.encode(told, x + 0.5, y + 0.5).astype(np.float32)
     picture = np.repeat(np.arange(len(drawn)), [len(one.x) for one in drawn])
+    label = np.concatenate([window.label[one.object] for window, one in zip(windows, drawn, strict=True)])
     present = np.array([float(one.heat.max(initial=0) >= 1) for one in drawn], np.float32)
     heat = np.stack([one.heat for one in drawn])
-    tensors = [torch.from_numpy(part) for part in (heat, picture, y, x, values, weight, present)]
-    return CentreTruth(told, *tensors)
+    tensors = [torch.from_numpy(part) for part in (heat, picture, y, x, values, weight, present, label)]
+    truth = CentreTruth(told, *tensors)
+    return replace(truth, cover=torch.from_numpy(np.stack(covers))) if covers else truth
 
 
 def threads() -> int:

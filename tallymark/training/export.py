@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from tallymark.model.network import Network
 from tallymark.predicting.card import KEY, Card
-from tallymark.predicting.frame import BLOCK
 
 INPUT = "input"
 
@@ -33,8 +32,7 @@ def export(network: Network, card: Card, path: Path, *, half: bool = False) -> N
     import onnx
 
     readout = Readout(copy.deepcopy(network).cpu().float().eval())
-    channels = network.backbone.inputs
-    example = torch.zeros(2, 2 * BLOCK, 3 * BLOCK, channels, dtype=torch.uint8 if channels == 3 else torch.float32)
+    example = network.reader.example()
     with torch.inference_mode():
         names = list(readout.network.readout(example.permute(0, 3, 1, 2).float()))
     unfinished = path.with_suffix(".new")
@@ -47,7 +45,7 @@ def export(network: Network, card: Card, path: Path, *, half: bool = False) -> N
             input_names=[INPUT],
             output_names=names,
             dynamic_axes={INPUT: {0: "count", 1: "down", 2: "across"}},
-            opset_version=17,
+            opset_version=network.reader.opset,
             dynamo=False,  # the newer exporter needs half a minute for what this one does in one second
         )
     proto = onnx.load(str(unfinished))

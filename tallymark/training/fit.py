@@ -87,7 +87,9 @@ class Fit:
         return self.best_weights
 
     def _begin(self) -> None:
-        """The first guess of all processes is that of the first one's first batch."""
+        """The first guess of all processes is that of the first one's first batch; unless they go on from a run."""
+        if self.network.begun:
+            return
         first = next(self.batches.epoch(0, lambda batch: True))
         truth: Any = first.truth.to(self.place.device)
         self.network.begin(truth)

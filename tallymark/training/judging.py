@@ -19,7 +19,8 @@ class Official:
         self.catalog, self.recipe, self.rule = catalog, recipe, rule
 
     def predict(self, network: Network) -> Raw:
-        return look(self.catalog, [as_model(network)], self.recipe, Problems(EVERY), "judging")
+        classes = () if self.catalog.truth is None else self.catalog.truth.classes
+        return look(self.catalog, [as_model(network)], self.recipe, Problems(EVERY), "judging", classes)
 
     def tuned(self, raw: Raw, *, thorough: bool) -> Tuning:
         if self.catalog.truth is None:

@@ -7,20 +7,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from tallymark.data.annotations import Annotations, join_items
 from tallymark.data.catalog import Catalog
+from tallymark.data.geometry import Instants
 from tallymark.data.items import Items
 from tallymark.data.splits import Folds, make_folds
 from tallymark.model.network import Network, make_network
 from tallymark.model.weights import WEIGHTS, read_state
 from tallymark.predicting.card import Card
+from tallymark.predicting.curve import Curve, measure
 from tallymark.predicting.raw import Raw, join_raw
 from tallymark.predicting.run import MODEL, Run
 from tallymark.predicting.tune import Rule, Tuning, cross_tuned, tune
 from tallymark.problems import EVERY, BadInput, Problem, Problems
-from tallymark.recipe import PictureRecipe, Recipe, SoundRecipe
+from tallymark.recipe import LidarRecipe, PictureRecipe, Recipe, SoundRecipe, class_groups
 from tallymark.scoring.score import Score
 from tallymark.training.batches import Batches, Source, Together
 from tallymark.training.devices import Place, take_place
@@ -29,6 +32,7 @@ from tallymark.training.fit import Fit
 from tallymark.training.judging import Official
 from tallymark.training.pictures import Pictures
 from tallymark.training.recordings import Recordings
+from tallymark.training.sweeps import Sweeps
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class Trained:
     """score: that of items which no model was trained with. problems: pictures that were passed over.
 
     told: what the models said of the items that they were judged by, which are `judged`, in the same order.
+    curve: of recordings, what each cut finds, and what that costs.
     """
 
     run: Run
@@ -63,6 +68,7 @@ class Trained:
     problems: Problems
     told: Raw
     judged: Catalog
+    curve: Curve | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ def train(plan: Plan) -> Trained | None:
         if place.first:
             run.begin(plan.recipe, resume=plan.resume)
         held, classes, problems = hold_out(plan), class_names(plan.catalog), Problems(EVERY)
-        networks = [_train_one(plan, one, len(held), max(len(classes), 1), place, problems) for one in held]
+        networks = [_train_one(plan, one, len(held), classes, place, problems) for one in held]
         if not place.first:
             return None
         told = [
@@ -89,14 +95,19 @@ def train(plan: Plan) -> Trained | None:
             for one, network in zip(held, networks, strict=True)
         ]
         tuning, score = settle_on(plan, told, held)
+        raw, curve = join_raw(told), None
+        if isinstance(plan.recipe, SoundRecipe):
+            curve = measure(raw, join_items([_truth(one.judged) for one in held]), plan.recipe, plan.rule)
+        if curve is not None:
+            score = replace(score, details=score.details | curve.quoted())
         facts = {"score": score.value, "judged": sum(len(one.judged) for one in held)}
-        card = Card(plan.challenge, tuning.recipe, classes, facts)
+        prices = {} if curve is None else curve.as_dict()
+        card = Card(plan.challenge, tuning.recipe, classes, facts, prices, usual_length(plan.catalog))
         for network, one in zip(networks, held, strict=True):
             export(network, card, one.folder / MODEL)
-        run.end(tuning, score, problems)
-        raw = join_raw(told)
+        run.end(tuning, score, problems, curve)
         judged = plan.catalog.select(plan.catalog.items.find(raw.items.ids))
-        return Trained(run, tuning, score, problems, raw, judged)
+        return Trained(run, tuning, score, problems, raw, judged, curve)
 
 
 def hold_out(plan: Plan) -> list[Held]:
@@ -130,19 +141,30 @@ def class_names(catalog: Catalog) -> tuple[str, ...]:
     return () if catalog.truth is None else catalog.truth.classes
 
 
-def _train_one(plan: Plan, held: Held, models: int, classes: int, place: Place, problems: Problems) -> Network:
+def usual_length(catalog: Catalog) -> float | None:
+    """The median length of the calls, in seconds; None if no length is known."""
+    shapes = None if catalog.truth is None else catalog.truth.shapes
+    if not isinstance(shapes, Instants) or shapes.length is None or not np.isfinite(shapes.length).any():
+        return None
+    return round(float(np.nanmedian(shapes.length)), 3)
+
+
+def _train_one(
+    plan: Plan, held: Held, models: int, classes: tuple[str, ...], place: Place, problems: Problems
+) -> Network:
     """One model; if it was trained before the interruption that is resumed from, only its weights are read."""
     recipe, folder = plan.recipe, held.folder
     if place.first:
         folder.mkdir(parents=True, exist_ok=True)
-    network = make_network(recipe, classes)
+    count = max(len(classes), 1)
+    network = make_network(recipe, count, class_groups(recipe, classes))
     finished = folder / WEIGHTS
     if plan.resume and finished.exists():
         network.load_state_dict(read_state(finished))
         return network.eval()
     sources = [_source(catalog, recipe) for catalog in (held.learned, *plan.also)]
     source: Source = sources[0] if len(sources) == 1 else Together(sources)
-    batches = Batches(source, recipe, classes, place.rank, place.world)
+    batches = Batches(source, recipe, count, place.rank, place.world)
     minutes = None if plan.minutes is None else plan.minutes / models
     judge = Official(held.judged, recipe.but(views=1), plan.rule)  # one view tells epochs apart as well as eight
     weights = Fit(network, batches, recipe, folder, place).run(judge, minutes, resume=plan.resume)
@@ -154,9 +176,11 @@ def _train_one(plan: Plan, held: Held, models: int, classes: int, place: Place, 
     return network.eval()
 
 
-def _source(catalog: Catalog, recipe: Recipe) -> Pictures | Recordings:
+def _source(catalog: Catalog, recipe: Recipe) -> Pictures | Recordings | Sweeps:
     if isinstance(recipe, SoundRecipe):
         return Recordings(catalog, recipe)
+    if isinstance(recipe, LidarRecipe):
+        return Sweeps(catalog, recipe)
     if isinstance(recipe, PictureRecipe):
         return Pictures(catalog, recipe)
     raise ValueError(f"nothing is known of learning {recipe.finds}")

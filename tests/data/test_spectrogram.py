@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from tallymark.data import audio
+from tallymark.data import audio, spectrogram
 from tallymark.data.spectrogram import Ear, levels
 
 
@@ -67,3 +67,23 @@ def test_silence_is_level(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", np.zeros(40_000), 2000)
     level = whole(tmp_path / "a.wav", Ear())
     assert np.abs(level).max() < 1e-3
+
+
+@pytest.mark.parametrize("frames", [1, 2, 3, 8, 319, 320])
+def test_what_is_usual_is_the_median(frames: int) -> None:
+    block = np.random.default_rng(frames).standard_normal((5, frames)).astype(np.float32)
+    block[0] = 2
+    middle, spread = spectrogram._usual(block)
+    assert np.allclose(middle, np.median(block, axis=1), atol=1e-6)
+    assert np.allclose(spread, np.median(np.abs(block - np.median(block, axis=1)[:, None]), axis=1), atol=1e-6)
+
+
+@pytest.mark.parametrize("subtype", ["PCM_16", "PCM_24", "FLOAT"])
+@pytest.mark.parametrize("channels", [1, 2])
+def test_samples_of_any_kind_are_heard_alike(tmp_path: Path, subtype: str, channels: int) -> None:
+    whole_numbers = np.random.default_rng(0).integers(-9000, 9000, (60_000, channels)) / 2**15
+    soundfile.write(tmp_path / "a.wav", whole_numbers, 3000, subtype=subtype)
+    soundfile.write(tmp_path / "b.wav", whole_numbers.mean(axis=1), 3000, subtype="DOUBLE")
+    assert np.abs(whole(tmp_path / "a.wav", Ear()) - whole(tmp_path / "b.wav", Ear())).max() < 2e-3
+    samples = np.concatenate(list(audio.resample_stream(tmp_path / "a.wav", 3000)))
+    assert np.abs(samples - whole_numbers.mean(axis=1)).max() < 1e-6

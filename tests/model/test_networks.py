@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from torch.nn import functional
 
 from tallymark.augmentation.sample import Sample
 from tallymark.centres.codes import CODES
-from tallymark.data.geometry import Boxes, RotatedBoxes
+from tallymark.data.geometry import Boxes, Cuboids, RotatedBoxes
 from tallymark.model.backbones import Backbone, Inverted, Lite, Plain, Residual, fold, make_backbone
-from tallymark.model.losses import focal, plain, sides, soft_cross_entropy, trimmed_mean
+from tallymark.model.losses import focal, plain, sides, soft_cross_entropy, trimmed_mean, volumes
 from tallymark.model.network import Centres, CentreTruth, make_network
 from tallymark.recipe import PictureRecipe
 from tallymark.training.batches import centre_truth
@@ -237,3 +238,53 @@ def test_the_seed_decides_the_weights() -> None:
     one, same, other = (make_network(TINY.but(seed=seed), 1).state_dict() for seed in (3, 3, 4))
     assert all(torch.equal(value, same[name]) for name, value in one.items())
     assert any(not torch.equal(value, other[name]) for name, value in one.items())
+
+
+def test_groups_of_classes_have_maps_of_their_own() -> None:
+    """With one group nothing is different; with several, each shape is learned from the maps of its own group."""
+    recipe, count = TINY.but(finds="boxes"), CODES["boxes"].values
+    plain, same = make_network(recipe, 3), make_network(recipe, 3, [0, 0, 0])
+    assert {name: value.shape for name, value in plain.state_dict().items()} == {
+        name: value.shape for name, value in same.state_dict().items()
+    }
+    network = make_network(recipe, 3, [0, 1, 0])
+    assert isinstance(network, Centres)
+    maps = network(pictures(2, 64, 96))
+    assert maps["values"].shape == (2, 2 * count, 16, 24)
+    assert maps["quality"].shape == (2, 2, 16, 24)
+    assert maps["heat"].shape == (2, 3, 16, 24)
+    truth = truth_of(recipe)
+    for kind, own in ((0, slice(count)), (1, slice(count, None))):
+        maps = {name: part.detach().requires_grad_() for name, part in network(pictures(2, 64, 64)).items()}
+        network.loss(maps, replace(truth, label=torch.full_like(truth.label, kind)))["shape"].backward()
+        moved = maps["values"].grad
+        assert moved is not None
+        assert (moved[:, own] != 0).any()
+        assert int((moved != 0).sum()) == int((moved[:, own] != 0).sum())
+
+
+def test_groups_begin_with_their_own_mean_shape() -> None:
+    network, truth = make_network(TINY.but(finds="boxes"), 3, [0, 1, 1]), truth_of(TINY.but(finds="boxes"))
+    assert isinstance(network, Centres)
+    label = torch.arange(len(truth.values)) % 2
+    network.begin(replace(truth, label=label))
+    told = network.head.values.bias.view(2, -1)[:, :-1]  # type: ignore[union-attr]
+    for group in range(2):
+        torch.testing.assert_close(told[group], truth.values[label == group].mean(0))
+
+
+def test_a_volume_that_is_told_exactly_costs_nothing() -> None:
+    rng = np.random.default_rng(0)
+    code, truth = CODES["cuboids"], Cuboids.of(np.column_stack([rng.uniform(1, 3, (20, 6)), rng.uniform(-4, 4, 20)]))
+    wanted = torch.from_numpy(code.encode(truth, truth.x, truth.y))
+    assert float(volumes(wanted, wanted).max()) < 1e-3
+    for number in range(code.values):
+        wrong = wanted.clone()
+        wrong[:, number] += 0.3
+        assert float(volumes(wrong, wanted).min()) > 0.005, number
+    straight = Cuboids.of([[0, 0, 1, 2, 4, 2, 0.7]])  # type: ignore[arg-type]
+    wanted = torch.from_numpy(code.encode(straight, np.zeros(1), np.zeros(1)))
+    lifted = wanted.clone()
+    lifted[:, 6] += 1  # half of the height: IoU 1 / 3
+    rest = 0.5 * plain(torch.tensor([[0.5]]), torch.zeros(1, 1))
+    torch.testing.assert_close(volumes(lifted, wanted), (2 / 3 + rest).double(), atol=1e-3, rtol=0)

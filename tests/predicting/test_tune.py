@@ -6,18 +6,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
+from tallymark.challenges.lyft.rule import Reading as LyftReading
+from tallymark.challenges.lyft.rule import score as lyft_score
 from tallymark.challenges.ships.rule import Reading as ShipsReading
 from tallymark.challenges.ships.rule import score as ships_score
 from tallymark.challenges.wheat.rule import Reading, score
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes, Labels, RotatedBoxes
+from tallymark.data.geometry import Boxes, Cuboids, Labels, RotatedBoxes
 from tallymark.data.geometry.rectangles import fill_rectangles
 from tallymark.data.items import Items
 from tallymark.predicting.raw import Raw
-from tallymark.predicting.tune import CUTS, FEW_CUTS, GATES, OVERLAPS, Tuning, cross_tuned, tune
-from tallymark.recipe import PictureRecipe
+from tallymark.predicting.settle import settle
+from tallymark.predicting.tune import CLASS_CUTS, CUTS, FEW_CUTS, GATES, OVERLAPS, Tuning, cross_tuned, tune
+from tallymark.recipe import LidarRecipe, PictureRecipe, class_cuts
 from tallymark.scoring.score import Score
 
 BOXES = PictureRecipe().but(finds="boxes")
@@ -162,3 +166,34 @@ def test_no_part_is_tuned_with_its_own_truth(monkeypatch: pytest.MonkeyPatch) ->
     assert list(dict.fromkeys(seen)) == ["bc", "ac", "ab", "abc"]
     assert seen.count("abc") == 1
     assert crossed.value == 1
+
+
+def test_each_class_has_a_cut_of_its_own() -> None:
+    """Cars are true from 0.6 on, and buses from 0.2 on: no common cut is right for both."""
+    items, classes = Items.of(["a", "b"]), ("car", "bus", "tram")
+    label = np.tile(np.repeat([0, 1], 8), 2)
+    sure = np.tile([0.9, 0.8, 0.7, 0.62, 0.5, 0.4, 0.3, 0.25, 0.9, 0.5, 0.4, 0.3, 0.16, 0.14, 0.12, 0.1], 2)
+    true = np.where(label == 0, sure > 0.6, sure > 0.2)
+    volumes = Cuboids.of([[10 * (k % 16), 0, 0, 2, 4, 2, 0] for k in range(32)])  # type: ignore[arg-type]
+    item = np.repeat([0, 1], 16)
+    found = Annotations.gather(items, item, volumes, label=label, score=sure, classes=classes)
+    truth = replace(found.keep(true), score=None)
+    raw = Raw(items, np.full((2, 2), 200.0), found=found, presence=np.ones(2))
+
+    def official(truth: Annotations[Any], found: Annotations[Any]) -> Score:
+        return lyft_score(truth, found, LyftReading())
+
+    recipe = LidarRecipe()
+    brief, tuning = (tune(raw, truth, recipe, official, thorough=thorough) for thorough in (False, True))
+    assert brief.recipe.cuts == ""
+    assert brief.score.value < 0.9
+    assert tuning.score.value == 1
+    car, bus, tram = class_cuts(tuning.recipe, classes)
+    assert 0.5 < car <= 0.62
+    assert 0.16 < bus <= 0.3
+    assert tram == tuning.recipe.cut
+    tried = tuning.curve.filter(pl.col("class") == "bus")
+    assert tried["cut"].to_list() == list(CLASS_CUTS)
+    assert tried["score"].max() == 1
+    assert settle(raw, tuning.recipe).counts.tolist() == [8, 8]
+    assert settle(raw, tuning.recipe.but(cut=0.9, cuts="")).counts.tolist() == [2, 2]

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes, Instants, Labels, Masks, RotatedBoxes
+from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks, RotatedBoxes
 from tallymark.data.items import Items
 from tallymark.problems import BadInput
 from tallymark.reporting.tallies import summary, tally_items, tally_objects
@@ -177,3 +177,16 @@ def test_labels_are_listed_by_rank() -> None:
         ("b.jpg", 1, 1, "pie", 0.6),
         ("b.jpg", 2, 2, "tea", 0.1),
     ]
+
+
+def test_volumes_are_listed_with_their_class() -> None:
+    volumes = Cuboids.of([[1.00001, 2, 3, 1.9, 4.5, 1.6, 0.25], [0, 0, 0, 2.5, 12, 3, -3]])  # type: ignore[arg-type]
+    found = Annotations.gather(
+        Items.of(["a", "b"]), np.array([1, 1]), volumes, label=np.array([1, 0]), score=np.array([0.75, 0.5]),
+        classes=("bus", "car"),
+    )  # fmt: skip
+    table = tally_objects(found, None)
+    assert table.columns == ["item", "number", "name", "score", "x", "y", "z", "width", "length", "height", "yaw"]
+    assert table.rows()[0] == ("b", 1, "car", 0.75, 1, 2, 3, 1.9, 4.5, 1.6, 0.25)
+    assert table["name"].to_list() == ["car", "bus"]
+    assert tally_items(found, np.full((2, 2), 128.0), None)["count"].to_list() == [0, 2]

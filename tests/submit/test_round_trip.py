@@ -102,4 +102,6 @@ def test_upcalls_writes_scores_on_request(tmp_path: Path) -> None:
     made = annotations("upcalls", 2)
     scored = Annotations(made.items, made.offsets, made.shapes, score=np.linspace(0, 1, len(made)))
     tallymark.write("upcalls", scored, tmp_path / "d.csv")
+    assert pl.read_csv(tmp_path / "d.csv").columns == ["filename", "timestamp"]
+    tallymark.write("upcalls", scored, tmp_path / "d.csv", form="scored")
     assert pl.read_csv(tmp_path / "d.csv").columns == ["filename", "timestamp", "score"]

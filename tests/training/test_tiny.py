@@ -11,7 +11,7 @@ from tallymark import demo, modelling, verbs
 from tallymark.predicting.trivial import guess_for
 from tallymark.registry import challenge
 
-MARGIN = {"wheat": 0.25, "ships": 0.1, "food": 0.3, "upcalls": 0.3}
+MARGIN = {"wheat": 0.25, "ships": 0.1, "food": 0.3, "upcalls": 0.3, "lyft": 0.08}
 """By how much the official score must be better than that of a guess."""
 
 

@@ -1,11 +1,11 @@
 """Files of the lyft challenge: volumes as `confidence x y z width length height yaw class`, one row per sample.
 
-World coordinates in metres. The truth has the same form without the confidence.
+World coordinates in metres. The truth has the same form without the confidence. A submission may also be a file of
+results as nuScenes has them.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +14,12 @@ import polars as pl
 from tallymark.challenges.lyft.rule import Reading
 from tallymark.data.annotations import Annotations
 from tallymark.data.geometry import Cuboids
-from tallymark.problems import Problem, Problems, nearest
+from tallymark.data.relations import is_json, sample_tokens
+from tallymark.problems import Problems, nearest
 from tallymark.submit.dialect import Note, Row
 from tallymark.submit.records import Records, RecordSheet, is_number
 
-FORMS = ("official",)
+FORMS = ("official", "nuscenes")
 CLASSES = (
     "car",
     "other_vehicle",
@@ -36,6 +37,7 @@ SHEET = RecordSheet("Id", "PredictionString", ("confidence", *VOLUME), word=True
 
 columns = SHEET.columns
 filler = SHEET.filler
+folder_ids = sample_tokens
 
 
 def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Cuboids] | None:
@@ -52,6 +54,10 @@ def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annota
 
 
 def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Cuboids] | None:
+    if is_json(path):
+        from tallymark.formats.nuscenes import read_nuscenes
+
+        return read_nuscenes(path, CLASSES, problems, keep_unknown=reading.unknown_class == "keep")
     records = SHEET.read(path, problems)
     return None if records is None else _annotations(records, reading, problems)
 
@@ -80,8 +86,12 @@ def _annotations(records: Records, reading: Reading, problems: Problems) -> Anno
 
 
 def write(annotations: Annotations[Cuboids], path: str | Path, form: str) -> None:
+    if form == "nuscenes":
+        from tallymark.formats.nuscenes import write_nuscenes
+
+        return write_nuscenes(annotations, path)
     names = pl.Series(annotations.classes)[annotations.kind]
-    SHEET.write(annotations, [annotations.confidence, *annotations.shapes.columns, names], path)
+    return SHEET.write(annotations, [annotations.confidence, *annotations.shapes.columns, names], path)
 
 
 def mend(rows: list[Row], reading: Reading, note: Note) -> list[dict[str, str]]:
@@ -96,21 +106,3 @@ def _mend_volume(tokens: list[str], reading: Reading) -> tuple[list[str] | None,
     if tokens[-1] not in CLASSES and reading.unknown_class == "error":
         return None, "dropped a volume of an unknown class"
     return tokens, ""
-
-
-def folder_ids(folder: Path, problems: Problems) -> list[str]:
-    """The tokens of `sample.json`, wherever it lies below the folder (that of the test set if there are several)."""
-    tables = sorted(folder.rglob("sample.json"), key=lambda path: ("test" not in str(path.relative_to(folder)), path))
-    if not tables:
-        problems.add(
-            Problem("empty_folder", str(folder), "no sample.json", "the tables of a data set", "name their folder")
-        )
-        return []
-    try:
-        samples = json.loads(tables[0].read_bytes())
-        return [str(sample["token"]) for sample in samples]
-    except (ValueError, TypeError, KeyError) as error:
-        found = f"{type(error).__name__}: {error}"
-        expected, remedy = "a list of samples with a token each", "unzip the tables again"
-        problems.add(Problem("bad_json", str(tables[0]), found, expected, remedy))
-        return []

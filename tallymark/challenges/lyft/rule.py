@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from tallymark import reading as readings
-from tallymark.data.annotations import Annotations
+from tallymark.data.annotations import Annotations, same_classes
 from tallymark.data.geometry import Cuboids
 from tallymark.scoring.match import Match
 from tallymark.scoring.precision import average_precision
@@ -50,7 +50,7 @@ class Reading(readings.Reading):
 
 def score(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], reading: Reading) -> Score:
     """Score predictions that list the same items as the truth."""
-    truth, predicted = _same_classes(truth, predicted)
+    truth, predicted = same_classes(truth, predicted)
     return _text(truth, predicted, reading) if reading.metric == "text" else _precision(truth, predicted, reading)
 
 
@@ -60,7 +60,7 @@ def _text(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], reading:
     if reading.class_mode == "per_class_mean":
         value = _mean_where_any(critical_success(found).reshape(len(truth.items), -1))
     else:
-        value = critical_success(_by_item(found, len(truth.items)))
+        value = critical_success(found.joined(len(truth.items)))
     classes = None if agnostic else _class_table(truth, predicted, found, None)
     return swept_score("lyft", reading, truth, predicted, found, fill_empty(value, reading.empty_image), classes)
 
@@ -139,38 +139,12 @@ def _group(annotations: Annotations[Cuboids], kinds: int) -> np.ndarray:
     return annotations.item if kinds == 1 else annotations.item * kinds + annotations.kind
 
 
-def _by_item(found: Sweep, items: int) -> Sweep:
-    """Counts of all classes together."""
-    return replace(
-        found,
-        hits=found.hits.reshape(items, -1, len(TWENTIETHS)).sum(axis=1),
-        truths=found.truths.reshape(items, -1).sum(axis=1),
-        predictions=found.predictions.reshape(items, -1).sum(axis=1),
-    )
-
-
 def _mean_where_any(values: np.ndarray) -> np.ndarray:
     """The mean of each row's values that are not nan; nan for a row of none."""
     counted = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         mean: np.ndarray = np.where(counted, values, 0).sum(axis=1) / counted.sum(axis=1)
     return mean
-
-
-def _same_classes(
-    truth: Annotations[Cuboids], predicted: Annotations[Cuboids]
-) -> tuple[Annotations[Cuboids], Annotations[Cuboids]]:
-    """Both with one numbering of classes."""
-    if truth.classes == predicted.classes:
-        return truth, predicted
-    classes = tuple(dict.fromkeys(truth.classes + predicted.classes))
-    number = {name: at for at, name in enumerate(classes)}
-
-    def renumbered(annotations: Annotations[Cuboids]) -> Annotations[Cuboids]:
-        new = np.array([number[name] for name in annotations.classes], np.int64)
-        return replace(annotations, label=new[annotations.kind], classes=classes)
-
-    return renumbered(truth), renumbered(predicted)
 
 
 def _class_table(

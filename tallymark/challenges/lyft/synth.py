@@ -42,6 +42,10 @@ class Scenes:
     traffic: float = 1.0
 
 
+DEMO = {"items": 120, "samples_per_scene": 4, "cameras": "front"}
+"""Scenes for a quick look: samples of one scene are too much alike to learn much from."""
+
+
 def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
     """Write so many samples below the folder, one in five of them for testing, in scenes of their own."""
     problems = Problems()

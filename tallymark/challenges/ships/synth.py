@@ -36,11 +36,13 @@ class Scenes:
     size: side of the chips in pixels; the official files say 768, others are read with `shape=`.
     empty: share of scenes without a ship.
     neighbours: share of training chips that overlap the one before, being cut from the same scene.
+    coast: how many scenes have land, of the usual share: 0 is open sea alone.
     """
 
     size: int = 768
     empty: Share = Share(0.78)
     neighbours: Share = Share(0.25)
+    coast: Share = Share(1.0)
 
 
 def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
@@ -55,7 +57,7 @@ def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
         def cut(chain: range) -> list[Masks]:
             rng = stream(seed, part, chain[0])
             ships = 0 if rng.random() < scenes.empty else 1 + int(rng.choice(len(CROWDS), p=CROWDS / CROWDS.sum()))
-            chips = _chips(rng, waves, len(chain), scenes.size, ships)
+            chips = _chips(rng, waves, len(chain), scenes, ships)
             for (picture, _), chip in zip(chips, names[chain.start : chain.stop], strict=False):
                 save_jpeg(folder / name / chip, picture, int(rng.integers(88, 96)))
             return [masks for _, masks in chips]
@@ -84,15 +86,16 @@ def _chains(seed: int, count: int, neighbours: float) -> list[range]:
 
 
 def _chips(
-    rng: np.random.Generator, waves: list[np.ndarray], count: int, size: int, ships: int
+    rng: np.random.Generator, waves: list[np.ndarray], count: int, scenes: Scenes, ships: int
 ) -> list[tuple[np.ndarray, Masks]]:
     """Chips of one scene, shifted by thirds of their side, each with the masks of its ships."""
+    size = scenes.size
     places = rng.choice(9, count, replace=False)
     corners = np.stack([places // 3, places % 3], 1)
     corners = (corners - corners.min(0)) * (size // 3)
     y, x = (int(part) for part in corners.max(0))
     common = Window(x, y, size - x, size - y)
-    picture, numbers = scene(rng, waves, y + size, x + size, size, ships, common)
+    picture, numbers = scene(rng, waves, y + size, x + size, size, ships, common, scenes.coast)
     chips = []
     for top, left in corners.tolist():
         own = numbers[top : top + size, left : left + size]

@@ -18,7 +18,8 @@ from tallymark.submit.dialect import Note, Row
 from tallymark.submit.records import is_number
 from tallymark.submit.rows import bad_header, open_table, read_ids
 
-FORMS = ("official",)
+FORMS = ("official", "scored")
+"""With the two columns of the challenge; or with a third one, `score`, which the published script ignores."""
 HEADER = ["filename", "timestamp"]
 
 
@@ -70,12 +71,12 @@ def _annotations(
 
 
 def write(annotations: Annotations[Instants], path: str | Path, form: str) -> None:
-    """One row per detection, and a column `score` where the detections have one."""
+    """One row per detection; if scored, with its confidence, where the detections have one."""
     table = {
         "filename": annotations.items.ids[annotations.item],
         "timestamp": number_text(annotations.shapes.time),
     }
-    if annotations.score is not None:
+    if form == "scored" and annotations.score is not None:
         table["score"] = number_text(annotations.score)
     write_table(path, table)
 

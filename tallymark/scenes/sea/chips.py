@@ -65,14 +65,22 @@ class Window:
 
 
 def scene(
-    rng: np.random.Generator, waves: list[np.ndarray], height: int, width: int, side: int, ships: int, focus: Window
+    rng: np.random.Generator,
+    waves: list[np.ndarray],
+    height: int,
+    width: int,
+    side: int,
+    ships: int,
+    focus: Window,
+    coast: float = 1.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """A scene (bytes, red first) and the number of the ship that each pixel belongs to, 0 for none.
 
     `side` is the side of the chips that it will be cut into. The first ship lies in `focus`, if there is water.
-    Ships are rectangles; pixels in two of them belong to neither.
+    Ships are rectangles; pixels in two of them belong to neither. `coast`: how much of the usual land there is.
     """
-    kind = rng.choice(3, p=(0.72, 0.13, 0.15) if ships < 4 else (0.35, 0.15, 0.5))
+    shores, harbours = (0.13 * coast, 0.15 * coast) if ships < 4 else (0.15 * coast, 0.5 * coast)
+    kind = rng.choice(3, p=(1 - shores - harbours, shores, harbours))
     land = None if kind == 0 else (shore, harbour)[kind - 1](rng, height, width, side)
     clouds = _clouds(rng, height, width, side) if rng.random() < 0.22 else None
     taken = np.zeros((height, width), np.uint8) if land is None else land.dry()

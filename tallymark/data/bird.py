@@ -1,0 +1,128 @@
+"""The ground seen from above: points of a lidar in the cells of a grid.
+
+Rows of the grid run along y and columns along x, so that (0, 0) is the cell at x = -reach, y = -reach.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+MANY = 64
+"""Points in a cell that count as 1: more than a few say little more."""
+BESIDES = 4
+"""Channels besides the slices: highest, lowest, count, lag."""
+LISTED = 6
+"""Columns of `list_points`."""
+EXACT = 1 << 24
+"""Whole numbers below this are exact as float32."""
+
+
+@dataclass(frozen=True)
+class Bird:
+    """The part of the world that is seen, and how finely.
+
+    reach: metres to each side of the vehicle: x and y from -reach to reach. low, high: metres, heights that are seen.
+    cell: metres to a cell. slices: layers that the height is cut into. The upper ends are not part of it.
+    """
+
+    reach: float
+    low: float
+    high: float
+    cell: float
+    slices: int
+
+    def __post_init__(self) -> None:
+        if not (self.reach > 0 and self.cell > 0 and self.low < self.high and self.slices > 0 and self.side > 0):
+            raise ValueError(f"nothing to be seen: {self}")
+
+    @property
+    def side(self) -> int:
+        """Cells across."""
+        return round(2 * self.reach / self.cell)
+
+    @property
+    def channels(self) -> int:
+        """Numbers that `bin_points` has for a cell."""
+        return self.slices + BESIDES
+
+
+def bin_points(points: np.ndarray, bird: Bird) -> np.ndarray:
+    """A grid (side, side, channels) float32 of points (n, 5): x, y, z, intensity, seconds before the sample.
+
+    The channels are, for each slice from below, how many points it has; then the highest and the lowest point, as
+    shares of the height that is seen; how many points there are in all; their mean lag in seconds. Counts are
+    logarithms, 1 for `MANY` points. All of it is 0 where there are none.
+    """
+    cell, seen = _cells(points, bird)
+    height, lag = _height(seen, bird), seen[:, 4]
+    in_cell = np.bincount(cell, minlength=bird.side**2)
+    filled = np.flatnonzero(in_cell)
+    # Few cells have points at all: what follows is about these only, one after the other.
+    place = np.empty(len(in_cell), np.int64)
+    place[filled] = np.arange(len(filled))
+    at, count = place[cell], in_cell[filled]
+    column = np.empty((len(filled), bird.channels), np.float32)
+    slices = np.bincount(
+        at * bird.slices + (height * bird.slices).astype(np.int64), minlength=column.shape[0] * bird.slices
+    )
+    column[:, : bird.slices] = _many(slices).reshape(-1, bird.slices)
+    highest, lowest = np.zeros(len(filled), np.float32), np.ones(len(filled), np.float32)
+    np.maximum.at(highest, at, height)
+    np.minimum.at(lowest, at, height)
+    column[:, -4], column[:, -3], column[:, -2] = highest, lowest, _many(count)
+    column[:, -1] = np.bincount(at, lag, minlength=len(filled)) / count
+    grid = np.zeros((bird.side**2, bird.channels), np.float32)
+    grid[filled] = column
+    return grid.reshape(bird.side, bird.side, bird.channels)
+
+
+def list_points(points: np.ndarray, bird: Bird, most: int, rng: np.random.Generator | None = None) -> np.ndarray:
+    """Points (n, 5) as a list (most, 6) float32, for a network that learns itself what to make of a cell.
+
+    The columns are the number of the cell (row * side + column); how far the point is from the middle of its cell
+    along x and along y, in cells; its height as a share of what is seen; its lag in seconds; and how far the vehicle
+    is, 1 at `reach`. Of more than `most` points some are left out: by lot, or evenly without `rng`. Where there are
+    fewer, the list ends with rows of which the cell is -1 and the rest 0.
+    """
+    if bird.side**2 > EXACT:
+        raise ValueError(f"the cells of a grid of {bird.side} x {bird.side} cannot be numbered in float32")
+    cell, seen = _cells(points, bird)
+    if len(seen) > most:
+        if rng is None:
+            chosen = np.arange(most) * len(seen) // most
+        else:
+            chosen = rng.choice(len(seen), most, replace=False, shuffle=False)
+        cell, seen = cell[chosen], seen[chosen]
+    row, column = np.divmod(cell, bird.side)
+    listed = np.zeros((most, LISTED), np.float32)
+    listed[:, 0] = -1
+    used = listed[: len(seen)]
+    used[:, 0] = cell
+    used[:, 1] = (seen[:, 0] + bird.reach) / bird.cell - column - 0.5
+    used[:, 2] = (seen[:, 1] + bird.reach) / bird.cell - row - 0.5
+    used[:, 3] = _height(seen, bird)
+    used[:, 4] = seen[:, 4]
+    used[:, 5] = np.hypot(seen[:, 0], seen[:, 1]) / bird.reach
+    return listed
+
+
+def _cells(points: np.ndarray, bird: Bird) -> tuple[np.ndarray, np.ndarray]:
+    """The cell of each point that is seen, and these points; what is not finite is not."""
+    column, row = ((points[:, axis] + bird.reach) / bird.cell for axis in (0, 1))
+    height = _height(points, bird)
+    seen = (column >= 0) & (column < bird.side) & (row >= 0) & (row < bird.side) & (height >= 0) & (height < 1)
+    return row[seen].astype(np.int64) * bird.side + column[seen].astype(np.int64), points[seen]
+
+
+def _height(points: np.ndarray, bird: Bird) -> np.ndarray:
+    """The height of points as a share of what is seen."""
+    height: np.ndarray = (points[:, 2] - bird.low) / (bird.high - bird.low)
+    return height
+
+
+def _many(count: np.ndarray) -> np.ndarray:
+    """Counts as logarithms: 0 for none, 1 for `MANY`."""
+    scaled: np.ndarray = (np.log1p(np.arange(count.max(initial=0) + 1)) / np.log1p(MANY)).astype(np.float32)
+    return scaled[count]

@@ -1,0 +1,145 @@
+"""Clips for review: some seconds around the surest, the least sure and the undecided calls, to hear and to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+import polars as pl
+
+from tallymark.data.annotations import Annotations
+from tallymark.data.audio import read_header, read_sound
+from tallymark.data.catalog import Catalog
+from tallymark.data.geometry import Instants
+from tallymark.data.media import BadMedia
+from tallymark.data.spectrogram import LOWEST, Ear, levels
+from tallymark.data.tables import write_frame
+from tallymark.reporting.drawings import draw_spectrogram, write_label
+
+AROUND = 4.0
+"""Seconds before and after a call."""
+MARKED = 1.0
+"""Seconds between the lines that mark a call."""
+SIZE = (720, 320)
+BRIGHTEST = 6.0
+"""The level, in units of what is usual, that is drawn brightest."""
+INDEX = "index.csv"
+
+
+class Clip(NamedTuple):
+    """Which of the candidates, and why it is worth a look."""
+
+    row: int
+    why: str
+
+
+def choose_clips(score: np.ndarray, cut: float, each: int) -> list[Clip]:
+    """Of candidates, so many of each kind at most, none twice.
+
+    strongest: the surest. borderline: those nearest to the cut, half of them below it. weakest: of the other calls
+    that were found, the least sure.
+    """
+    order = np.argsort(-score, kind="stable")
+    above, below = order[score[order] >= cut].tolist(), order[score[order] < cut].tolist()
+    strongest, rest = above[:each], above[each:]
+    under = below[: max(each // 2, each - len(rest))]
+    over = rest[::-1][: each - len(under)]
+    weakest = [row for row in rest[::-1] if row not in over][:each]
+    kinds = {"strongest": strongest, "borderline": over[::-1] + under, "weakest": weakest}
+    return [Clip(row, why) for why, rows in kinds.items() for row in rows]
+
+
+def write_clips(
+    catalog: Catalog, candidates: Annotations[Instants], cut: float, ear: Ear, folder: Path, *, each: int = 10
+) -> pl.DataFrame:
+    """Write a WAV file and a spectrogram for each clip, and a list of them; returns the list.
+
+    The spectrograms show the levels that the model saw. Recordings that cannot be read have no clips.
+
+    Parameters
+    ----------
+    candidates: everything that might be a call, whatever the cut. ear: how the model listened. each: clips of a kind.
+
+    Columns
+    -------
+    file (the picture has the same name), recording, timestamp in seconds, score, why.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    clips, score, time = choose_clips(candidates.confidence, cut, each), candidates.confidence, candidates.shapes.time
+    names = [_name(candidates, clip, at) for at, clip in enumerate(clips)]
+    written = np.zeros(len(clips), bool)
+    items = np.array([int(candidates.item[clip.row]) for clip in clips], np.int64)
+    for item in np.unique(items).tolist():
+        own = np.flatnonzero(items == item).tolist()
+        moments = [float(time[clips[at].row]) for at in own]
+        path = catalog.path(item)
+        try:
+            if path is None:
+                continue
+            seen = _levels_around(path, ear, moments)
+            for at, moment, level in zip(own, moments, seen, strict=True):
+                words = f"{clips[at].why}: {score[clips[at].row]:.3f}, cut {cut:g}"
+                _write(path, moment, level, ear, folder / names[at], words)
+                written[at] = True
+        except BadMedia:  # predicting has said so
+            continue
+    kept = [at for at in range(len(clips)) if written[at]]
+    rows = np.array([clips[at].row for at in kept], np.int64)
+    listed = pl.DataFrame(
+        {
+            "file": pl.Series([f"{names[at]}.wav" for at in kept], dtype=pl.String),
+            "recording": candidates.items.ids[candidates.item[rows]],
+            "timestamp": time[rows].round(3),
+            "score": score[rows].round(6),
+            "why": pl.Series([clips[at].why for at in kept], dtype=pl.String),
+        }
+    )
+    write_frame(folder / INDEX, listed)
+    return listed
+
+
+def _name(candidates: Annotations[Instants], clip: Clip, number: int) -> str:
+    """A name that sorts as the list does."""
+    recording = PurePosixPath(candidates.items.ids[int(candidates.item[clip.row])].replace("\\", "/")).stem
+    return f"{number + 1:03}_{clip.why}_{recording}_{candidates.shapes.time[clip.row]:.1f}s"
+
+
+def _levels_around(path: Path, ear: Ear, moments: Sequence[float]) -> list[np.ndarray]:
+    """(bands, frames) around each moment, dark beyond the ends; the recording is heard once, up to the last of them."""
+    half = round(AROUND / ear.hop)
+    starts = [round(moment / ear.hop) - half for moment in moments]
+    seen = [np.full((ear.bands, 2 * half), LOWEST, np.float32) for _ in moments]
+    first = 0
+    for block in levels(path, ear):
+        last = first + block.shape[1]
+        for start, level in zip(starts, seen, strict=True):
+            low, high = max(start, first), min(start + 2 * half, last)
+            if low < high:
+                level[:, low - start : high - start] = block[:, low - first : high - first]
+        first = last
+        if first >= max(starts) + 2 * half:
+            break
+    return seen
+
+
+def _write(path: Path, moment: float, level: np.ndarray, ear: Ear, out: Path, words: str) -> None:
+    import soundfile
+
+    start = max(moment - AROUND, 0.0)
+    sound, suffix = read_sound(path, start, moment + AROUND), out.name
+    soundfile.write(out.with_name(f"{suffix}.wav"), np.nan_to_num(sound), read_header(path).rate, subtype="PCM_16")
+    top = ear.low + (ear.bands - 1) / ear.window
+    picture = draw_spectrogram(
+        level,
+        (moment - AROUND, moment + AROUND),
+        top,
+        Instants(np.array([moment]), np.array([MARKED])),
+        SIZE,
+        bottom=ear.low,
+        shades=(LOWEST, BRIGHTEST),
+    )
+    labelled = write_label(np.pad(picture, ((0, 24), (0, 0), (0, 0))), words)
+    cv2.imwrite(str(out.with_name(f"{suffix}.png")), cv2.cvtColor(labelled, cv2.COLOR_RGB2BGR))

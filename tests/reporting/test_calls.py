@@ -1,0 +1,139 @@
+"""Calls by the hour, by the day and by the clock, with numbers computed by hand."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tallymark.data.annotations import Annotations
+from tallymark.data.geometry import Instants
+from tallymark.data.items import Items
+from tallymark.predicting.curve import Curve
+from tallymark.reporting.calls import (
+    begun,
+    call_summary,
+    list_calls,
+    tally_days,
+    tally_hours,
+    write_calls_page,
+    write_recall_page,
+)
+
+LATE, EARLY, PLAIN = "bay/SITE_20090328_233000.wav", "SITE_20090329_003000.wav", "B_cont_23.wav"
+
+
+def found(names: list[str], item: list[int], time: list[float]) -> Annotations[Instants]:
+    score = np.linspace(0.9, 0.5, len(time))
+    return Annotations.gather(Items.of(names), np.array(item, np.int64), Instants(np.array(time, float)), score=score)
+
+
+@pytest.mark.parametrize(
+    ("name", "recorder", "clock"),
+    [
+        ("NOPP6_EST_20090328/NOPP6_EST_20090328_001500.wav", "NOPP6_EST", "2009-03-28T00:15:00"),
+        ("GSC_2000-05-19_00-30-00.flac", "GSC", "2000-05-19T00:30:00"),
+        ("SITE.20210102T030405Z.wav", "SITE", "2021-01-02T03:04:05"),
+        ("pier/20210102_030405.WAV", "pier", "2021-01-02T03:04:05"),
+        ("20210102/20210102_030405.WAV", "", "2021-01-02T03:04:05"),
+        ("A_202101020304.wav", "A", "2021-01-02T03:04:00"),
+        ("5_2021-01-02 03.04.05_x.wav", "5", "2021-01-02T03:04:05"),
+    ],
+)
+def test_clocks_in_names(name: str, recorder: str, clock: str) -> None:
+    told = begun(name)
+    assert told.recorder == recorder
+    assert told.seconds is not None
+    assert datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=told.seconds) == datetime.datetime.fromisoformat(
+        clock
+    )
+
+
+@pytest.mark.parametrize(
+    "name", [PLAIN, "A_20090328.wav", "A_20090231_000000.wav", "A_20090328_250000.wav", "x120090328_000000.wav"]
+)
+def test_names_without_a_clock(name: str) -> None:
+    assert begun(name) == (name, None)
+
+
+def test_hours_go_on_over_midnight() -> None:
+    """From 23:30 to 0:30, and on to 1:15: three hours of the clock."""
+    calls = found([LATE, EARLY], [0, 0, 0, 1, 1], [0, 1799.9, 1800, 0, 2699])
+    table = tally_hours(calls, np.array([3600, 2700]))
+    assert table.rows() == [
+        ("SITE", "2009-03-28", 23, 0.5, 2, 4),
+        ("SITE", "2009-03-29", 0, 1, 2, 2),
+        ("SITE", "2009-03-29", 1, 0.25, 1, 4),
+    ]
+    assert table.columns == ["recorder", "day", "hour", "hours", "count", "per_hour"]
+    assert tally_days(table).rows() == [("SITE", "2009-03-28", 0.5, 2, 4), ("SITE", "2009-03-29", 1.25, 3, 2.4)]
+
+
+def test_without_a_clock_a_recording_stands_for_itself() -> None:
+    table = tally_hours(found([PLAIN, "c.wav", "d.wav"], [0, 0], [10, 3700]), np.array([5400, 1800, np.nan]))
+    assert table.rows() == [
+        (PLAIN, None, 0, 1, 1, 1),
+        (PLAIN, None, 1, 0.5, 1, 2),
+        ("c.wav", None, 0, 0.5, 0, 0),
+    ]
+
+
+def test_whole_hours_have_no_empty_last_one() -> None:
+    table = tally_hours(found(["A_20090328_020000.wav"], [], []), np.array([7200.0]))
+    assert table["hour"].to_list() == [2, 3]
+    assert table["hours"].to_list() == [1, 1]
+
+
+def test_nothing_was_listened_to() -> None:
+    table = tally_hours(found(["a.wav"], [], []), np.array([np.nan]))
+    assert table.height == 0
+    assert call_summary(found(["a.wav"], [], []), np.array([np.nan])) == {
+        "items": 1, "count": 0, "hours": 0, "per_hour": None,
+    }  # fmt: skip
+    with pytest.raises(ValueError, match="2 lengths"):
+        tally_hours(found(["a.wav"], [], []), np.zeros(2))
+
+
+def test_a_list_of_calls() -> None:
+    table = list_calls(found([LATE, PLAIN], [0, 1], [1800.25, 4]))
+    assert table.rows() == [
+        (LATE, 1, 0.9, 1800.25, "2009-03-29 00:00:00.250"),
+        (PLAIN, 1, 0.5, 4, None),
+    ]
+    assert list_calls(found([LATE], [], [])).height == 0
+
+
+def test_the_page(tmp_path: Path) -> None:
+    hours = tally_hours(found([LATE, EARLY, "<b>.wav"], [0, 0, 1, 2], [0, 10, 20, 30]), np.array([3600, 2700, 60]))
+    write_calls_page(hours, tmp_path / "calls.html", title="Calls in <here>")
+    text = (tmp_path / "calls.html").read_text()
+    assert "Calls in &lt;here&gt;" in text
+    assert "<b>.wav" not in text
+    assert "Calls by day and hour" in text
+    assert "23: 4 calls per hour" in text  # two in half an hour
+    for drawing in text.split("<svg")[1:]:
+        ElementTree.fromstring("<svg" + drawing.split("</svg>")[0] + "</svg>")
+
+
+def test_a_page_without_clocks_and_calls(tmp_path: Path) -> None:
+    write_calls_page(tally_hours(found([PLAIN], [], []), np.array([60.0])), tmp_path / "a.html", title="t")
+    text = (tmp_path / "a.html").read_text()
+    assert "Through the day" not in text
+    assert PLAIN in text
+
+
+def test_the_page_on_recall(tmp_path: Path) -> None:
+    rows = [(0.1, 1.0, 0.2, 0.333, 40.0), (0.5, 0.8, 0.8, 0.8, 2.0), (0.9, 0.3, 1.0, 0.46, 0.0)]
+    table = pl.DataFrame(rows, schema=["cut", "recall", "precision", "f1", "fp_per_hour"], orient="row")
+    write_recall_page(Curve(2.0, table), 0.5, tmp_path / "recall.html", title="Recall")
+    text = (tmp_path / "recall.html").read_text()
+    assert text.count("<circle") == 3
+    assert text.count('class="marked"') == 1
+    assert "0.8 of the calls at 2 false positives per hour" in text
+    assert "0.3 of the calls at 0.25 false positives per hour" in text  # none is drawn as half of one in two hours
+    assert "<b>0.3</b><span>recall at 1 false positive an hour" in text
+    write_recall_page(Curve(2.0, table.head(1)), 0.5, tmp_path / "one.html", title="Recall")  # no line through a point

@@ -1,0 +1,112 @@
+"""Clips: which, what is in them, and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import polars as pl
+import soundfile
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallymark import verbs
+from tallymark.data.annotations import Annotations
+from tallymark.data.geometry import Instants
+from tallymark.data.spectrogram import Ear, levels
+from tallymark.reporting.clips import AROUND, choose_clips, write_clips
+
+RATE = 2000
+
+
+def test_strongest_borderline_and_weakest() -> None:
+    score = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.45, 0.35, 0.3, 0.1])
+    chosen = [(clip.row, clip.why) for clip in choose_clips(score, 0.4, 2)]
+    assert chosen == [
+        (0, "strongest"), (1, "strongest"), (5, "borderline"), (6, "borderline"), (4, "weakest"), (3, "weakest"),
+    ]  # fmt: skip
+
+
+def test_where_one_side_is_short_the_other_fills_in() -> None:
+    assert [clip.row for clip in choose_clips(np.array([0.9, 0.3, 0.2, 0.1]), 0.5, 2)] == [0, 1, 2]
+    assert [clip.why for clip in choose_clips(np.array([0.9, 0.8, 0.7, 0.6]), 0.5, 1)] == [
+        "strongest", "borderline", "weakest",
+    ]  # fmt: skip
+    assert choose_clips(np.empty(0), 0.5, 3) == []
+
+
+@given(st.lists(st.floats(0, 1), max_size=40), st.integers(1, 8), st.floats(0, 1))
+def test_none_twice_and_all_where_they_belong(score: list[float], each: int, cut: float) -> None:
+    values = np.array(score)
+    clips = choose_clips(values, cut, each)
+    rows = [clip.row for clip in clips]
+    assert len(set(rows)) == len(rows)
+    for why in ("strongest", "borderline", "weakest"):
+        own = [values[clip.row] for clip in clips if clip.why == why]
+        assert len(own) <= each
+        assert why == "borderline" or all(value >= cut for value in own)
+    if (values >= cut).any():
+        assert values[rows[0]] == values.max()
+
+
+def recordings(folder: Path) -> None:
+    """Noise, with a second of a tone at 20 s in the first."""
+    time = np.arange(40 * RATE) / RATE
+    noise = 0.02 * np.random.default_rng(0).standard_normal(len(time))
+    tone = 0.2 * np.sin(2 * np.pi * 200 * time) * (np.abs(time - 20) < 0.5)
+    soundfile.write(folder / "a.wav", noise + tone, RATE)
+    soundfile.write(folder / "b.wav", noise, RATE)
+
+
+def test_what_is_written(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    recordings(tmp_path / "in")
+    catalog = verbs.read("upcalls", tmp_path / "in")
+    item, moments, score = np.array([0, 0, 1, 1]), np.array([20.0, 1.0, 39.5, 10.0]), np.array([0.9, 0.6, 0.42, 0.2])
+    found = Annotations.gather(catalog.items, item, Instants(moments), score=score)
+    listed = write_clips(catalog, found, 0.4, Ear(), tmp_path / "out", each=1)
+    assert listed.select("recording", "timestamp", "score", "why").rows() == [
+        ("a.wav", 20.0, 0.9, "strongest"),
+        ("b.wav", 39.5, 0.42, "borderline"),
+        ("a.wav", 1.0, 0.6, "weakest"),
+    ]
+    assert pl.read_csv(tmp_path / "out" / "index.csv").equals(listed)
+    names = [Path(name).stem for name in listed["file"]]
+    written = {f"{name}{suffix}" for name in names for suffix in (".wav", ".png")}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"index.csv", *written}
+    sound, rate = soundfile.read(tmp_path / "out" / f"{names[0]}.wav")
+    assert (rate, len(sound)) == (RATE, 2 * AROUND * RATE)
+    whole = soundfile.read(tmp_path / "in" / "a.wav")[0]
+    assert np.abs(sound - whole[16 * RATE : 24 * RATE]).max() < 1e-4
+    assert len(soundfile.read(tmp_path / "out" / f"{names[1]}.wav")[0]) == 4.5 * RATE  # to the end of the recording
+    shown = cv2.imread(str(tmp_path / "out" / f"{names[0]}.png")).astype(int).sum(axis=2)[25:290, 45:705]
+    down, across = np.unravel_index(cv2.blur(shown.astype(np.float32), (15, 9)).argmax(), shown.shape)
+    assert abs(across / shown.shape[1] - 0.5) < 0.08  # the tone is in the middle, at 200 of 40 to 411 Hz
+    assert abs(1 - down / shown.shape[0] - (200 - 40) / 371) < 0.06
+
+
+def test_the_levels_are_those_of_the_model(tmp_path: Path) -> None:
+    from tallymark.reporting.clips import _levels_around
+
+    recordings(tmp_path)
+    ear = Ear()
+    whole = np.concatenate(list(levels(tmp_path / "a.wav", ear)), axis=1)
+    middle, edge = _levels_around(tmp_path / "a.wav", ear, [20.0, 0.5])
+    half = round(AROUND / ear.hop)
+    assert (middle == whole[:, 625 - half : 625 + half]).all()
+    start = round(0.5 / ear.hop) - half
+    assert (edge[:, -start:] == whole[:, : start + 2 * half]).all()
+    assert (edge[:, :-start] == edge.min()).all()
+
+
+def test_what_cannot_be_read_has_no_clips(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    recordings(tmp_path / "in")
+    catalog = verbs.read("upcalls", tmp_path / "in")
+    (tmp_path / "in" / "b.wav").write_bytes(b"RIFF")
+    found = Annotations.gather(
+        catalog.items, np.array([0, 1]), Instants(np.array([5.0, 6])), score=np.array([0.8, 0.9])
+    )
+    listed = write_clips(catalog, found, 0.4, Ear(), tmp_path / "out", each=2)
+    assert listed["recording"].to_list() == ["a.wav"]

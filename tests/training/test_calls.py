@@ -1,0 +1,196 @@
+"""From recordings with Raven tables to everything that a run tells about calls, and that `predict` writes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import soundfile
+from typer.testing import CliRunner
+
+import tallymark
+from tallymark import modelling, verbs
+from tallymark.cli import app
+from tallymark.formats import write_raven
+from tallymark.model.network import make_network
+from tallymark.predicting.card import Card
+from tallymark.predicting.curve import Curve
+from tallymark.predicting.predict import Predictor
+from tallymark.problems import BadInput
+from tallymark.recipe import PictureRecipe, SoundRecipe
+from tallymark.training.export import export
+
+SMALL: dict[str, Any] = {"width": 4, "neck": 8, "epochs": 1, "judged": 1, "seconds": 4.096, "folds": 3, "models": 2}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Recordings of some days beside a Raven table for each, and no other table; one of them is background."""
+    made, mine = (tmp_path_factory.mktemp(name) for name in ("made", "mine"))
+    verbs.synth("upcalls", made, items=10, seconds=20, calls=700, quiet=0.2)
+    catalog = verbs.read("upcalls", made).of("train")
+    truth: Any = catalog.truth
+    for item in range(len(catalog)):
+        shutil.copy(made / catalog.files[item], mine / Path(catalog.files[item]).name)
+    tables = write_raven(truth, mine, (50, 350))
+    for table in tables:
+        shutil.move(table, mine / table.name)
+    for day in [path for path in mine.iterdir() if path.is_dir()]:
+        day.rmdir()
+    return mine
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run") / "run"
+    modelling.train("upcalls", folder, out, preset="tiny", **SMALL)
+    return out
+
+
+def test_raven_tables_are_learned_from(folder: Path) -> None:
+    catalog = tallymark.read("upcalls", folder)
+    assert catalog.labelled.all()
+    assert catalog.truth is not None
+    assert (catalog.truth.counts == 0).any()
+    assert catalog.truth.shapes.length is not None
+    assert catalog.group.n_unique() > 3
+
+
+def test_a_run_tells_what_each_cut_costs(run: Path, folder: Path) -> None:
+    """Both models are judged by recordings that they did not learn from, and the curve is of all these."""
+    score, table = json.loads((run / "score.json").read_text()), pl.read_csv(run / "recall.csv")
+    assert table.columns == ["cut", "recall", "precision", "f1", "fp_per_hour"]
+    hours = score["items"] * 20 / 3600
+    assert score["reading"]["hours"] == pytest.approx(hours, abs=1e-6)
+    assert score["fp_per_hour"] == pytest.approx(score["fp"] / hours, rel=1e-4)
+    cards = [Predictor([path]).card for path in sorted(run.glob("fold-*/model.onnx"))]
+    assert len(cards) == 2
+    for card in cards:
+        curve = Curve.of(card.curve)
+        assert curve is not None
+        assert curve.hours == pytest.approx(hours)
+        assert curve.table.equals(table)
+        assert score["recall_at_10_fp_per_hour"] == curve.recall_at(10)
+        assert score["recall_at_1_fp_per_hour"] <= score["recall_at_10_fp_per_hour"]
+        truth: Any = tallymark.read("upcalls", folder).truth
+        assert card.seconds == pytest.approx(np.median(truth.shapes.length), abs=1e-3)
+    assert "false positives per hour" in (run / "recall.html").read_text()
+
+
+def test_a_cut_by_its_price(run: Path, folder: Path) -> None:
+    table = pl.read_csv(run / "recall.csv")
+    price = float(table["fp_per_hour"].median() or 0)
+    wanted = table.filter(pl.col("fp_per_hour") <= price)["cut"][0]
+    alone = next(run.glob("fold-*/model.onnx"))
+    for model in (run, alone):
+        assert modelling.predict(model, folder, fp_per_hour=price).recipe.cut == wanted
+    least = float(table["fp_per_hour"].min() or 0)
+    note = modelling.predict(alone, folder, fp_per_hour=0).note
+    assert ("never reached" if least else "cannot be told") in note
+    with pytest.raises(BadInput, match="one way to choose the cut"):
+        modelling.predict(alone, folder, fp_per_hour=1, cut=0.5)
+
+
+def test_everything_is_written(run: Path, folder: Path, tmp_path: Path) -> None:
+    names = ("counts.csv", "calls.csv", "calls.html", "raven", "audacity", "clips")
+    options = ("--counts", "--objects", "--plot", "--raven", "--audacity", "--clips")
+    written = [word for option, name in zip(options, names, strict=True) for word in (option, str(tmp_path / name))]
+    words = ["predict", str(run), str(folder), "cut=0.04", "--out", str(tmp_path / "found.csv"), "--form", "scored"]
+    result = CliRunner().invoke(app, [*words, *written, "--clips-each", "2", "--json"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.output)
+    recordings = sorted(path.name for path in folder.glob("*.wav"))
+    assert told["items"] == len(recordings)
+    assert told["hours"] == pytest.approx(len(recordings) * 20 / 3600, abs=1e-6)
+    found = pl.read_csv(tmp_path / "found.csv")
+    assert found.columns == ["filename", "timestamp", "score"]
+    assert found.height == told["count"] > len(recordings)
+    assert all(group["timestamp"].is_sorted() for _, group in found.group_by("filename"))
+    assert not verbs.check("upcalls", tmp_path / "found.csv", against=folder).problems
+    truth = tmp_path / "truth.csv"
+    truth.write_text("filename,timestamp,label\n" + f"{recordings[0]},1.0,up\n")
+    scored = verbs.score("upcalls", truth, tmp_path / "found.csv").details
+    counts = pl.read_csv(tmp_path / "counts.csv")
+    assert counts["count"].sum() == told["count"]
+    assert 0 < scored["fp"] <= told["count"]
+    assert counts["recorder"].unique().to_list() == ["NOPP6_EST"]
+    assert pl.read_csv(tmp_path / "calls.csv").height == told["count"]
+    assert "Calls by day and hour" in (tmp_path / "calls.html").read_text()
+    assert pl.read_csv(tmp_path / "clips" / "index.csv").height >= 4
+    shutil.copytree(folder, tmp_path / "again", ignore=shutil.ignore_patterns("*.txt"))
+    for kind in ("raven", "audacity"):  # what is written for other tools is read back as it was
+        shutil.copytree(tmp_path / kind, tmp_path / "again" / kind)
+        read: Any = tallymark.read("upcalls", tmp_path / "again").truth
+        assert len(read) == told["count"]
+        assert np.allclose(np.sort(read.shapes.time), np.sort(found["timestamp"].to_numpy()), atol=1e-3)
+        shutil.rmtree(tmp_path / "again" / kind)
+    table = next((tmp_path / "raven").glob("*.txt")).read_text().splitlines()
+    first = dict(zip(table[0].split("\t"), table[1].split("\t"), strict=True))
+    assert (first["Low Freq (Hz)"], first["High Freq (Hz)"]) == ("40", "415")
+    assert 0 < float(first["Score"]) < 1
+
+
+def test_the_official_form_has_two_columns(run: Path, folder: Path, tmp_path: Path) -> None:
+    modelling.predict(run, folder, tmp_path / "found.csv", cut=0.04)
+    assert (tmp_path / "found.csv").read_text().splitlines()[0] == "filename,timestamp"
+    with pytest.raises(BadInput, match="official or scored"):
+        modelling.predict(run, folder, tmp_path / "found.csv", form="score")
+
+
+def test_options_that_do_not_go_with_a_model(folder: Path, run: Path, tmp_path: Path) -> None:
+    def refused(*words: str) -> str:
+        result = CliRunner().invoke(app, ["predict", *words, "--json"])
+        assert result.exit_code == 2, result.output
+        [problem] = json.loads(result.output)["problems"]
+        return f"{problem['kind']} {problem['found']} {problem['expected']}"
+
+    recipe = PictureRecipe().but(width=4, neck=8)
+    export(make_network(recipe, 1).eval(), Card("wheat", recipe), tmp_path / "model.onnx")
+    model = str(tmp_path / "model.onnx")
+    for option in ("--plot", "--raven", "--audacity", "--clips"):
+        assert refused(model, str(folder), option, "x") == f"bad_option {option} a model of calls in recordings"
+    assert "no_curve" in refused(model, str(folder), "--fp-per-hour", "1")
+    assert refused(str(run), str(folder), "--ground", "1") == "bad_option --ground a model of pictures"
+    assert "not_empty" in refused(str(run), str(folder), "--clips", str(tmp_path))
+
+
+def test_a_model_from_before_has_no_curve(folder: Path, tmp_path: Path) -> None:
+    recipe = SoundRecipe().but(width=4, neck=8)
+    export(make_network(recipe, 1).eval(), Card("upcalls", recipe), tmp_path / "model.onnx")
+    with pytest.raises(BadInput, match="without a curve"):
+        modelling.predict(tmp_path / "model.onnx", folder, fp_per_hour=1)
+
+
+def test_a_damaged_recording_is_heard_up_to_the_damage(tmp_path: Path) -> None:
+    recipe = SoundRecipe().but(width=4, neck=8)
+    export(make_network(recipe, 1).eval(), Card("upcalls", recipe), tmp_path / "model.onnx")
+    (tmp_path / "in").mkdir()
+    noise = 0.1 * np.random.default_rng(0).standard_normal(400_000)
+    for name in ("a", "b", "c"):
+        soundfile.write(tmp_path / "in" / f"{name}.flac", noise, 1000)
+    whole = (tmp_path / "in" / "b.flac").read_bytes()
+    (tmp_path / "in" / "b.flac").write_bytes(whole[: len(whole) // 2])
+    predicted = modelling.predict(tmp_path / "model.onnx", tmp_path / "in")
+    assert [(problem.kind, problem.item) for problem in predicted.problems] == [("corrupt_media", "b.flac")]
+    assert predicted.raw.found is not None
+    counts = predicted.raw.found.counts
+    assert counts[0] == counts[2] > counts[1]
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_windows_side_by_side_change_nothing(run: Path, folder: Path, runtime: Any, monkeypatch: Any) -> None:
+    if runtime == "openvino":
+        pytest.importorskip("openvino")
+    monkeypatch.setattr("tallymark.predicting.windows.HEARD", 64)  # many windows
+    catalog, model = tallymark.read("upcalls", folder), sorted(run.glob("fold-*/model.onnx"))[:1]
+    one, three = (Predictor(model, runtime, threads).predict(catalog).raw for threads in (1, 3))
+    assert one.found is not None
+    assert three.found is not None
+    assert len(one.found) > len(catalog)
+    assert np.allclose(one.found.shapes.time, three.found.shapes.time, atol=1e-4)
+    assert np.allclose(one.found.confidence, three.found.confidence, atol=1e-5)
