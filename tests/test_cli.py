@@ -329,3 +329,7 @@ def test_synth(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
     assert "not_empty" in run("synth", "food", tmp_path / "set", code=2)
     assert "valid: 6 items, no truth" in run("check", "wheat", tmp_path / "set")
+
+
+def test_an_option_given_as_an_assignment_is_named(tmp_path: Path) -> None:
+    assert "give --items 3" in run("synth", "ships", tmp_path / "sea", "items=3", code=2)

@@ -1,4 +1,6 @@
-"""Cover: how much of each cell lies on any shape. A rectangle is told by one cell, and corrected by all of its own."""
+"""Cover: how much of each part of a cell lies on any shape. A rectangle is told by one cell, and corrected by all that
+it covers.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ import numpy as np
 
 from tallymark.data.geometry import RotatedBoxes
 
-AROUND = 1.5
+FINE = 2
+"""Parts of a cell across and down, each of which has a cover of its own. Below, cells are such parts."""
+AROUND = 2.0
 """Cells beyond its ends that may still be a rectangle's own, and besides them …"""
 BEYOND = 0.15
 """… this share of its sides: by so much it may have been told too short."""

@@ -20,8 +20,6 @@ UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 BLOCK = 32
 """Sides of what a network sees are multiples of this."""
 ALL_ROUND = 180.0
-LISTED = 6
-"""Numbers of a point that is listed."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tallymark.centres.cover import FINE
 from tallymark.model.backbones import convolution, initialise
 
 PRIOR = 0.05
@@ -55,7 +56,7 @@ class CentreHead(nn.Module):
         self.groups, own = groups, width if groups == 1 else groups * (width // 2)
         self.stem = nn.Sequential(*convolution(width, own), nn.ReLU(inplace=True))
         self.heat = nn.Conv2d(own, classes, 1)
-        self.cover = nn.Conv2d(own, 1, 1) if covers else None
+        self.cover = nn.Conv2d(own, FINE**2, 1) if covers else None
         self.values = nn.Conv2d(own, groups * (values + 1), 1, groups=groups)
         self.presence = nn.Linear(2 * deepest, 1)
         initialise(self.stem)
@@ -77,7 +78,7 @@ class CentreHead(nn.Module):
             "quality": quality,
             "presence": self.presence(pooled)[:, 0],
         }
-        return maps if self.cover is None else maps | {"cover": self.cover(stem)}
+        return maps if self.cover is None else maps | {"cover": functional.pixel_shuffle(self.cover(stem), FINE)}
 
     def _apart(self, told: Tensor) -> tuple[Tensor, Tensor]:
         """The values of all groups, and the quality of each."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from tallymark.data.scans import BLOCK, LISTED, bird_of
+from tallymark.data.bird import LISTED
+from tallymark.data.scans import BLOCK, bird_of
 from tallymark.recipe import LidarRecipe, Recipe, SoundRecipe
 
 

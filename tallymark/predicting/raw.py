@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.centres.codes import CODES
-from tallymark.centres.cover import correct
+from tallymark.centres.cover import FINE, correct
 from tallymark.centres.peaks import find_peaks
 from tallymark.centres.views import views
 from tallymark.data.annotations import Annotations, join_items
@@ -145,8 +145,8 @@ def _read_off(maps: Maps, window: Window, recipe: Recipe, group: np.ndarray) -> 
     values, good = told[own, :, *at], maps["quality"][own, *at]
     if code.covers:
         shapes = code.decode(x[kept], y[kept], values.astype(float))
-        shapes, good = correct(shapes, peaks.heat[kept] * good, maps["cover"])
-        values = code.encode(shapes, x[kept], y[kept])
+        shapes, good = correct(shapes.scaled(FINE), peaks.heat[kept] * good, maps["cover"])
+        values = code.encode(shapes.scaled(1 / FINE), x[kept], y[kept])
     score = peaks.heat[kept] ** (1 - recipe.quality) * good**recipe.quality
     return x[kept] + window.x / stride, y[kept] + window.y / stride, values, score, peaks.label[kept]
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tallymark.augmentation.sample import Sample
 from tallymark.centres.codes import CODES, Code
-from tallymark.centres.cover import draw_cover
+from tallymark.centres.cover import FINE, draw_cover
 from tallymark.centres.targets import draw_targets
 from tallymark.data.threads import ahead
 from tallymark.model.network import CentreTruth
@@ -128,7 +128,7 @@ def centre_truth(windows: Sequence[Sample], code: Code, classes: int, stride: in
         ground = code.footprint(small)
         targets = draw_targets(ground, window.label, classes, (height, width), BLUNT if code.covers else 1.0)
         if code.covers:
-            covers.append(draw_cover(ground, (height, width)))
+            covers.append(draw_cover(ground.scaled(FINE), (FINE * height, FINE * width)))
         drawn.append(targets)
         shapes.append(small.take(targets.object))
     told = shapes[0]

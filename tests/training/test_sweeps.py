@@ -19,6 +19,7 @@ from tallymark.data.inside import points_inside
 from tallymark.data.scans import Scan, ahead_of, find_ground, read_scan, seen_from_above
 from tallymark.model.network import Centres, make_network
 from tallymark.predicting.card import Card
+from tallymark.predicting.predict import Predictor
 from tallymark.predicting.raw import Maps, Model, look, mean_maps
 from tallymark.predicting.runtime import Session
 from tallymark.problems import EVERY, BadInput, Problems
@@ -279,3 +280,12 @@ def test_every_view_shows_the_same_scan(reader: str) -> None:
     row, column = (int((value + 32) / 0.5) for value in (5.3, 10.2))
     places = {(a, b) for a in (row, 127 - row) for b in (column, 127 - column)}
     assert cells == places | {(b, a) for a, b in places}
+
+
+def test_models_that_see_another_ground_do_not_go_together(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.onnx" for number in range(3)]
+    for path, recipe in zip(paths, (RECIPE, RECIPE.but(cell=0.25, reach=16), RECIPE.but(groups="")), strict=True):
+        export(make_network(recipe, 2).eval(), Card("lyft", recipe, ("car", "bus")), path)
+    for other in paths[1:]:
+        with pytest.raises(BadInput, match="other_model"):
+            Predictor([paths[0], other])
