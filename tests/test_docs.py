@@ -60,14 +60,6 @@ def matches(shown: list[str], printed: list[str]) -> bool:
     return re.fullmatch(pattern, "\n".join(printed) + "\n") is not None
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `make demo` makes, once for all pages."""
-    folder = tmp_path_factory.mktemp("made") / "demo"
-    run(f"tallymark demo --out {shlex.quote(str(folder))}")
-    return folder
-
-
 @pytest.fixture
 def demo(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The state that `make demo` leaves; large files are linked, since no page changes them."""

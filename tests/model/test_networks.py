@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from tallymark.augmentation.sample import Sample
 from tallymark.centres.codes import CODES
+from tallymark.centres.cover import FINE
 from tallymark.data.geometry import Boxes, Cuboids, RotatedBoxes
 from tallymark.model.backbones import Backbone, Inverted, Lite, Plain, Residual, fold, make_backbone
 from tallymark.model.losses import focal, plain, sides, soft_cross_entropy, trimmed_mean, volumes
@@ -48,7 +49,8 @@ def perfect_maps(truth: CentreTruth) -> dict[str, torch.Tensor]:
     values[truth.picture, :, truth.y, truth.x] = truth.values
     sure = torch.where(truth.heat >= 1, 20.0, -20.0)
     quality = torch.full((count, 1, height, width), 20.0)
-    return {"heat": sure, "values": values, "quality": quality, "presence": 40 * truth.present - 20}
+    maps = {"heat": sure, "values": values, "quality": quality, "presence": 40 * truth.present - 20}
+    return maps if truth.cover is None else maps | {"cover": 40 * truth.cover - 20}
 
 
 @pytest.mark.parametrize("size", [(32, 32), (64, 96), (96, 32)])
@@ -88,6 +90,8 @@ def test_maps_have_the_stride_of_the_recipe(finds: str, stride: int) -> None:
         "quality": (2, 1, *grid),
         "presence": (2,),
     }
+    if CODES[finds].covers:
+        shapes["cover"] = (2, 1, FINE * grid[0], FINE * grid[1])
     assert {name: tuple(part.shape) for name, part in maps.items()} == shapes
     for name in ("heat", "quality", "presence"):
         assert 0 <= maps[name].min() <= maps[name].max() <= 1
@@ -166,10 +170,14 @@ def test_training_begins_with_the_mean_shape(finds: str) -> None:
 def test_perfect_maps_cost_nothing_and_wrong_ones_do(finds: str) -> None:
     recipe = TINY.but(finds=finds)
     network, truth = make_network(recipe, 1), truth_of(recipe)
+    if truth.cover is not None:  # of a cell that is covered in part, no loss is 0
+        truth = replace(truth, cover=truth.cover.round())
     maps = perfect_maps(truth)
     assert {name: float(part) for name, part in network.loss(maps, truth).items()} == pytest.approx(
-        dict.fromkeys(("heat", "shape", "quality", "presence"), 0.0), abs=1e-3
+        dict.fromkeys(maps.keys() - {"values"} | {"shape"}, 0.0), abs=1e-3
     )
+    if truth.cover is not None:
+        assert network.loss({**maps, "cover": -maps["cover"]}, truth)["cover"] > 1
     shifted = {**maps, "values": maps["values"] + 1}
     wrong = network.loss(shifted, truth)
     assert wrong["shape"] > 0.5
