@@ -3,7 +3,7 @@
     python -m benchmarks.train [CHALLENGE ...] [--preset small] [--rounds N] [--out FOLDER]
 
 Both take turns in one process, so that a machine's bad moments hit both. Ours reads, decodes, cuts, augments and stacks
-pictures, draws targets, computes all losses, clips, steps and averages the weights; the bare one gets one batch again
+what it learns from, draws targets, computes all losses, clips, steps and averages the weights; the bare one gets one batch again
 and again, and sums the network's outputs in place of a loss.
 """
 
@@ -21,19 +21,21 @@ import torch
 import tallymark
 from tallymark import modelling
 from tallymark.model.network import make_network
+from tallymark.recipe import class_groups
 from tallymark.training.batches import Batches
 from tallymark.training.devices import Place
 from tallymark.training.fit import Fit
-from tallymark.training.pictures import Pictures
+from tallymark.training.train import class_names, make_source
 
 STEPS = 6
 """Batches in a turn."""
-ITEMS = 96
+ITEMS = {"upcalls": 8}
+"""Of a data set, where 96 are too many."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("challenges", nargs="*", default=["wheat", "ships", "food"], metavar="CHALLENGE")
+    parser.add_argument("challenges", nargs="*", default=["wheat", "ships", "food", "upcalls", "lyft"], metavar="CHALLENGE")
     parser.add_argument("--preset", default="small")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "out" / "train")
@@ -47,15 +49,16 @@ def main() -> None:
 def compare(name: str, preset: str, rounds: int, out: Path) -> None:
     folder = out / name
     if not folder.exists():
-        tallymark.synth(name, folder, items=ITEMS)
+        tallymark.synth(name, folder, items=ITEMS.get(name, 96))
     recipe = modelling.find_preset(name, preset)
     catalog = tallymark.read(name, folder)
     known = catalog.select(catalog.labelled).of("train")
-    classes = max(len(known.truth.classes), 1)
+    names = class_names(known)
+    classes = max(len(names), 1)
     place = Place(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
-    batches = Batches(Pictures(known, recipe), recipe, classes)
+    batches = Batches(make_source(known, recipe), recipe, classes)
     with tempfile.TemporaryDirectory() as temporary:
-        fit = Fit(make_network(recipe, classes), batches, recipe, Path(temporary), place)
+        fit = Fit(make_network(recipe, classes, class_groups(recipe, names)), batches, recipe, Path(temporary), place)
     endless = (batch for epoch in range(10**6) for batch in batches.epoch(epoch, lambda k: False))
     for _ in range(len(batches)):  # every picture is decoded once before it counts, as in any later epoch
         batch = next(endless)

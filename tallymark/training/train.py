@@ -162,7 +162,7 @@ def _train_one(
     if plan.resume and finished.exists():
         network.load_state_dict(read_state(finished))
         return network.eval()
-    sources = [_source(catalog, recipe) for catalog in (held.learned, *plan.also)]
+    sources = [make_source(catalog, recipe) for catalog in (held.learned, *plan.also)]
     source: Source = sources[0] if len(sources) == 1 else Together(sources)
     batches = Batches(source, recipe, count, place.rank, place.world)
     minutes = None if plan.minutes is None else plan.minutes / models
@@ -176,7 +176,8 @@ def _train_one(
     return network.eval()
 
 
-def _source(catalog: Catalog, recipe: Recipe) -> Pictures | Recordings | Sweeps:
+def make_source(catalog: Catalog, recipe: Recipe) -> Pictures | Recordings | Sweeps:
+    """The items of a catalog as windows to learn from, by the kind of the recipe."""
     if isinstance(recipe, SoundRecipe):
         return Recordings(catalog, recipe)
     if isinstance(recipe, LidarRecipe):
