@@ -3,8 +3,8 @@
     python -m benchmarks.train [CHALLENGE ...] [--preset small] [--rounds N] [--out FOLDER]
 
 Both take turns in one process, so that a machine's bad moments hit both. Ours reads, decodes, cuts, augments and stacks
-what it learns from, draws targets, computes all losses, clips, steps and averages the weights; the bare one gets one batch again
-and again, and sums the network's outputs in place of a loss.
+what it learns from, draws targets, computes all losses, clips, steps and averages the weights; the bare one gets one
+batch again and again, and sums the network's outputs in place of a loss.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import tallymark
 from tallymark import modelling
 from tallymark.model.network import make_network
 from tallymark.recipe import class_groups
+from tallymark.registry import challenge_names
 from tallymark.training.batches import Batches
 from tallymark.training.devices import Place
 from tallymark.training.fit import Fit
@@ -35,7 +36,7 @@ ITEMS = {"upcalls": 8}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("challenges", nargs="*", default=["wheat", "ships", "food", "upcalls", "lyft"], metavar="CHALLENGE")
+    parser.add_argument("challenges", nargs="*", default=challenge_names(), metavar="CHALLENGE")
     parser.add_argument("--preset", default="small")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "out" / "train")
