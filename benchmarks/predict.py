@@ -2,11 +2,11 @@
 
     python -m benchmarks.predict [CHALLENGE ...] [--preset small] [--rounds N] [--threads 2]
 
-All take turns in one process, so that a machine's bad moments hit them alike. Ours reads, decodes and resamples files,
-computes spectrograms, shows them to the model in windows that overlap, and settles on findings. The bare model gets one
-window again and again, as many frames as there are in the files: once with all threads on one window, as is usual, and
-once with a window for each thread, which is the most that the machine can do. The model is not trained: that changes
-nothing but what is found.
+All take turns in one process, so that a machine's bad moments hit them alike. Ours reads and decodes files, resamples
+sound and computes spectrograms, or counts the points of sweeps in bins, shows that to the model, and settles on findings.
+The bare model gets one window again and again, as much as there is in the files: once with all threads on one window, as
+is usual, and once with a window for each thread, which is the most that the machine can do. The model is not trained:
+that changes nothing but what is found.
 """
 
 from __future__ import annotations
@@ -26,17 +26,23 @@ import numpy as np
 
 import tallymark
 from tallymark import modelling
+from tallymark.data.scans import read_scan, seen_from_above
 from tallymark.model.network import make_network
 from tallymark.predicting.card import Card
 from tallymark.predicting.predict import Predictor
 from tallymark.predicting.runtime import Runtime, Session
 from tallymark.predicting.windows import HEARD
+from tallymark.recipe import class_groups
 from tallymark.training.export import export
+from tallymark.training.train import class_names
 
 RATES = {2000: 2.0, 32000: 0.5}
 """Samples a second of the recordings, and how many hours of these there are."""
 FILE = 1800
 """Seconds of a recording, as in the official test set."""
+
+
+SWEEPS = 60
 
 
 class Contenders(NamedTuple):
@@ -93,6 +99,35 @@ def upcalls(preset: str, runtime: Runtime, threads: int, rounds: int) -> None:
             )
 
 
+def lyft(preset: str, runtime: Runtime, threads: int, rounds: int) -> None:
+    """Sweeps in a second."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder, model, recipe = (
+            Path(temporary) / "set",
+            Path(temporary) / "model.onnx",
+            modelling.find_preset("lyft", preset),
+        )
+        tallymark.synth("lyft", folder, items=SWEEPS, cameras="none")
+        catalog = tallymark.read("lyft", folder)
+        classes = class_names(catalog)
+        groups = class_groups(recipe, classes)
+        export(make_network(recipe, len(classes), groups).eval(), Card("lyft", recipe, classes), model)
+        predictor, shared = Predictor([model], runtime, threads), bare_model(model, runtime, threads)
+        window = seen_from_above(read_scan(catalog, 0, recipe.sweeps).points, recipe)[None]
+        compare(
+            Contenders(
+                f"lyft {preset}",
+                SWEEPS,
+                "sweeps",
+                lambda: [shared(window) for _ in range(SWEEPS)],
+                lambda: side_by_side(predictor.sessions[0], window, range(SWEEPS), threads),
+                lambda: predictor.predict(catalog),
+            ),
+            runtime,
+            rounds,
+        )
+
+
 def bare_model(model: Path, runtime: Runtime, threads: int) -> Callable[[np.ndarray], object]:
     """A model file as its runtime opens it, with all threads for one call."""
     if runtime == "openvino":
@@ -141,7 +176,7 @@ def compare(contenders: Contenders, runtime: str, rounds: int) -> None:
     print("|", " | ".join([contenders.what, runtime, *speeds, *shares]), "|", flush=True)
 
 
-MAKERS: dict[str, Callable[[str, Runtime, int, int], None]] = {"upcalls": upcalls}
+MAKERS: dict[str, Callable[[str, Runtime, int, int], None]] = {"upcalls": upcalls, "lyft": lyft}
 
 
 if __name__ == "__main__":

@@ -12,26 +12,26 @@ import numpy as np
 from tallymark.predicting.card import KEY, Card
 from tallymark.predicting.raw import Maps
 from tallymark.problems import BadInput, Problem
-from tallymark.recipe import SoundRecipe
+from tallymark.recipe import LidarRecipe, SoundRecipe
 
 Runtime = Literal["onnxruntime", "openvino"]
 CORES = os.cpu_count() or 1
 MOST = 8
-"""Windows on recordings that are shown side by side: more are not read in the same time, and each takes memory."""
+"""Recordings and sweeps that are shown side by side: more are not read in the same time, and each takes memory."""
 
 
 class Session:
     """A model file that is open: pictures (n, height, width, 3) as bytes in, maps out.
 
-    at_once: how many it can be shown at a time, from as many threads. A window on a recording is too little work to be
-    shared out among threads, so each gets one of its own; a picture is worked on by all of them.
+    at_once: how many it can be shown at a time, from as many threads. A sweep, or a window on a recording, is too
+    little work to be shared out among threads, so each gets one of its own; a picture is worked on by all of them.
     """
 
     def __init__(self, path: Path, runtime: Runtime = "onnxruntime", threads: int | None = None) -> None:
         session = _open(path, threads or CORES)
         self.card = Card.read(session.get_modelmeta().custom_metadata_map.get(KEY, ""), path)
         self.names = [output.name for output in session.get_outputs()]
-        self.at_once = min(threads or CORES, MOST) if isinstance(self.card.recipe, SoundRecipe) else 1
+        self.at_once = min(threads or CORES, MOST) if isinstance(self.card.recipe, SoundRecipe | LidarRecipe) else 1
         if runtime == "openvino":
             self._run = _openvino(path, self.names, threads, self.at_once)
         else:
