@@ -3,10 +3,10 @@
     python -m benchmarks.predict [CHALLENGE ...] [--preset small] [--rounds N] [--threads 2]
 
 All take turns in one process, so that a machine's bad moments hit them alike. Ours reads and decodes files, resamples
-sound and computes spectrograms, or counts the points of sweeps in bins, shows that to the model, and settles on findings.
-The bare model gets one window again and again, as much as there is in the files: once with all threads on one window, as
-is usual, and once with a window for each thread, which is the most that the machine can do. The model is not trained:
-that changes nothing but what is found.
+sound and computes spectrograms, or counts the points of sweeps in bins, shows that to the model, and settles on
+findings. The bare model gets one window again and again, as much as there is in the files: once with all threads on
+one window, as is usual, and once with a window for each thread, which is the most that the machine can do. The model
+is not trained: that changes nothing but what is found.
 """
 
 from __future__ import annotations
