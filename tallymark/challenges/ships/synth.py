@@ -26,7 +26,8 @@ SMALLEST = 8
 """A ship of which fewer pixels than this are on a chip is not listed there."""
 
 
-DEMO, DEMO_READING = {"items": 150, "size": 256, "empty": 0.25}, {"shape": "256x256"}
+DEMO, DEMO_READING = {"items": 150, "size": 256, "empty": 0.25, "coast": 0}, {"shape": "256x256"}
+"""For a quick look: small chips of open sea. On land a minute of learning is not enough."""
 
 
 @dataclass(frozen=True)
