@@ -26,8 +26,8 @@ SMALLEST = 8
 """A ship of which fewer pixels than this are on a chip is not listed there."""
 
 
-DEMO, DEMO_READING = {"items": 150, "size": 256, "empty": 0.25, "coast": 0}, {"shape": "256x256"}
-"""For a quick look: small chips of open sea. On land a minute of learning is not enough."""
+DEMO, DEMO_READING = {"items": 150, "size": 256, "empty": 0.1, "coast": 0}, {"shape": "256x256"}
+"""For a quick look: small chips of open sea, most with ships. A minute is too short to learn what is on land."""
 
 
 @dataclass(frozen=True)
