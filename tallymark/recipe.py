@@ -52,6 +52,7 @@ class Recipe:
     cut: findings below this confidence are left out; cuts: of classes that have another one, as `bus 0.2, truck 0.4`.
     gate: so are all findings of an item that seems to have none.
     quality: how much the expected overlap counts in the confidence, against the heat.
+    grow: masks are made longer and wider by this factor: where they end, a network is unsure and tells too little.
     """
 
     finds: Finds = "boxes"
@@ -92,6 +93,7 @@ class Recipe:
     cuts: str = ""
     gate: Share = Share(0.0)
     quality: Share = Share(0.5)
+    grow: float = 1.0
 
     def but(self, /, **given: object) -> Self:
         """The same with some fields replaced; an unknown field or a value that it cannot have is a `BadInput`."""

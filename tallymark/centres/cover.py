@@ -4,104 +4,141 @@ it covers.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+import cv2
 import numpy as np
 
 from tallymark.data.geometry import RotatedBoxes
+from tallymark.data.geometry.pairs import Extent
 
 FINE = 2
 """Parts of a cell across and down, each of which has a cover of its own. Below, cells are such parts."""
-AROUND = 2.0
-"""Cells beyond its ends that may still be a rectangle's own, and besides them …"""
-BEYOND = 0.15
-"""… this share of its sides: by so much it may have been told too short."""
-HAZE = 0.15
-"""Cover below this is none."""
-LEAST = 0.3
-"""The share of a rectangle that must be covered for the cover to know better."""
-FOUND = 0.4
-"""How well a rectangle must fit for what it covers to be its own."""
+COVERED, HAZE = 0.4, 0.15
+"""From where on a cell belongs to a patch; and, beside a patch, still counts as its edge."""
+WHOLE, LEAN = 0.7, 0.2
+"""A patch that a rectangle fits this well is several shapes only if that agrees so much better with what was told."""
+SAME = 0.3
+"""Rectangles that overlap more than this tell one shape."""
 ROUNDS = 3
-"""Corrections, each around the rectangle that the one before left."""
-LONGER = 1.2
-"""How much further something must spread along than across for its direction to be seen."""
+"""Times that a patch of several shapes is dealt out among them, each time by the rectangles of the time before."""
+EDGE = np.ones((3, 3), np.uint8)
 
 
 def draw_cover(ground: RotatedBoxes, shape: tuple[int, int]) -> np.ndarray:
     """(1, height, width): the share of each cell that shapes cover, exact for upright ones."""
     cover = np.zeros((1, *shape), np.float32)
     for k in range(len(ground)):
-        zone = _zone(ground, k, shape)
-        window = cover[0, zone.rows, zone.columns]
-        np.maximum(window, zone.covered, out=window)
+        left, right = _between(ground.extents[0], k, shape[1])
+        top, bottom = _between(ground.extents[1], k, shape[0])
+        window = cover[0, top:bottom, left:right]
+        np.maximum(window, _covered(np.stack(ground.columns, 1)[k], *_middles(left, right, top, bottom)), out=window)
     return cover
 
 
 def correct(told: RotatedBoxes, sure: np.ndarray, cover: np.ndarray) -> tuple[RotatedBoxes, np.ndarray]:
     """Rectangles moved, turned and resized to what is covered there, and how well they then fit it, from 0 to 1.
 
-    First the surest takes what is covered along it, then the next what is left: one that tells the same shape again
-    finds nothing, and fits badly. Those that found something then divide the cells around them, each of which belongs
-    to the nearest in units of its sides.
+    What is covered falls into patches. A patch goes to the surest shape that was told there, or is dealt out among
+    those that differ, whichever agrees better with what was told. What was told where nothing is covered stays as it
+    is, and fits by 0.
     """
-    shape = (cover.shape[-2], cover.shape[-1])
-    seen = np.where(cover[0] >= HAZE, cover[0], 0)
-    rows, fit, left = np.stack(told.columns, 1), np.zeros(len(told)), seen.copy()
-    for k in np.argsort(-sure, kind="stable").tolist():
-        rectangle = RotatedBoxes.of(rows[k])
-        for _ in range(ROUNDS):
-            rectangle = _moved(rectangle, _zone(rectangle, 0, shape, across=0), left)
-        zone = _zone(rectangle, 0, shape, across=0)
-        rows[k], fit[k] = np.stack(rectangle.columns, 1)[0], _fit(zone, left)
-        if fit[k] >= FOUND:
-            left[zone.rows, zone.columns] *= 1 - zone.covered
-    found = np.flatnonzero(fit >= FOUND)
-    for _ in range(ROUNDS):
-        rectangles = RotatedBoxes.of(rows[found])
-        zones, owner = _divide(rectangles, shape)
-        for k, zone in zip(found.tolist(), zones, strict=True):
-            own = np.where(owner == zone.k, seen, 0)
-            rows[k] = np.stack(_moved(rectangles.take(np.array([zone.k])), zone, own).columns, 1)[0]
-            fit[k] = _fit(zone, own)
+    rows, fit = np.stack(told.columns, 1), np.zeros(len(told))
+    height, width = cover.shape[-2:]
+    _, patches, boxes, _ = cv2.connectedComponentsWithStats((cover[0] >= COVERED).astype(np.uint8))
+    inside = (told.x >= 0) & (told.y >= 0) & (told.x < width) & (told.y < height)
+    patch = np.zeros(len(told), np.int64)
+    patch[inside] = patches[told.y[inside].astype(int), told.x[inside].astype(int)]
+    for number in np.unique(patch[patch > 0]).tolist():
+        left, top, wide, high, _ = boxes[number].tolist()
+        right, bottom = min(left + wide + 1, width), min(top + high + 1, height)
+        left, top = max(left - 1, 0), max(top - 1, 0)
+        weight = cover[0, top:bottom, left:right]
+        edged = cv2.dilate((patches[top:bottom, left:right] == number).astype(np.uint8), EDGE) > 0
+        weight = np.where(edged & (weight >= HAZE), weight, 0)
+        x, y = _middles(left, right, top, bottom)
+        own = np.flatnonzero(patch == number)
+        own = own[np.argsort(-sure[own], kind="stable")]
+        own = own[_apart(told.take(own))]
+        one, alone = _deal(told.take(own[:1]), weight, x, y)
+        if len(own) > 1:
+            several, each = _deal(told.take(own), weight, x, y)
+            gain = _agreement(several, told.take(own)) - _agreement(one, told.take(own[:1]))
+            if gain > (LEAN if alone[0] >= WHOLE else 0):
+                rows[own], fit[own] = several, each
+                continue
+        rows[own[0]], fit[own[0]] = one[0], alone[0]
     return RotatedBoxes.of(rows), fit
 
 
-class _Zone(NamedTuple):
-    """Cells around rectangle k: how far they are from its middle (1 at the end of what may be its own), and how much
-    of each it covers."""
-
-    k: int
-    rows: slice
-    columns: slice
-    along: np.ndarray
-    aside: np.ndarray
-    away: np.ndarray
-    covered: np.ndarray
-
-    @property
-    def near(self) -> np.ndarray:
-        return self.away <= 1
+def _agreement(rows: np.ndarray, told: RotatedBoxes) -> float:
+    """The mean overlap of rectangles with what was told."""
+    every = np.arange(len(rows))
+    shared, union = RotatedBoxes.of(rows).overlap(told, every, every)
+    return float(np.mean(shared / np.maximum(union, 1e-9)))
 
 
-def _zone(ground: RotatedBoxes, k: int, shape: tuple[int, int], across: float = 1.0) -> _Zone:
-    """`across`: how much of what lies beyond the long sides may be its own, of what is usual."""
-    x, y, length, width, angle = (float(column[k]) for column in ground.columns)
-    cos, sin = np.cos(angle), np.sin(angle)
-    half_length = length * (0.5 + BEYOND) + AROUND
-    half_width = width * (0.5 + across * BEYOND) + max(across * AROUND, 0.5)
-    reach_x, reach_y = abs(half_length * cos) + abs(half_width * sin), abs(half_length * sin) + abs(half_width * cos)
-    rows, columns = _between(y, reach_y, shape[0]), _between(x, reach_x, shape[1])
-    dx = np.arange(columns.start, columns.stop) + 0.5 - x
-    dy = (np.arange(rows.start, rows.stop) + 0.5 - y)[:, None]
-    along, aside = dx * cos + dy * sin, dy * cos - dx * sin
-    away = np.maximum(np.abs(along) / half_length, np.abs(aside) / half_width)
-    return _Zone(k, rows, columns, along, aside, away, _shared(along, length) * _shared(aside, width))
+def _apart(told: RotatedBoxes) -> np.ndarray:
+    """Of rectangles, the surest first, those that tell another shape than all before them."""
+    kept: list[int] = []
+    for k in range(len(told)):
+        others, mine = np.array(kept, np.int64), np.full(len(kept), k)
+        shared, union = told.overlap(told, mine, others)
+        if (shared <= SAME * union).all():
+            kept.append(k)
+    return np.array(kept, np.int64)
 
 
-def _between(middle: float, reach: float, size: int) -> slice:
-    first = int(np.clip(np.floor(middle - reach), 0, size))
-    return slice(first, max(int(np.clip(np.ceil(middle + reach), 0, size)), first))
+def _deal(told: RotatedBoxes, weight: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A patch among several: each cell to the rectangle whose middle is nearest, in units of its sides."""
+    rows, fit = np.stack(told.columns, 1), np.zeros(len(told))
+    for _ in range(ROUNDS):
+        away = np.stack([_away(row, x, y) for row in rows])
+        owner = away.argmin(axis=0)
+        for k in range(len(rows)):
+            own = np.where(owner == k, weight, 0)
+            if own.sum() > 0:
+                rows[k] = _spread(own, x, y)
+                fit[k] = _fit(rows[k], own, x, y)
+    return rows, fit
+
+
+def _spread(weight: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The rectangle (x, y, length, width, angle) that spreads as the weight does, and has its area.
+
+    A blurred cover spreads too far in all directions alike. So only the difference of the spreads along and across is
+    used: length² - width² is twelve times that, and length x width is the area.
+    """
+    area = float(weight.sum())
+    middle_x, middle_y = float((weight * x).sum()) / area, float((weight * y).sum()) / area
+    dx, dy = x - middle_x, y - middle_y
+    spread_x, spread_y, mixed = (float((weight * part).sum()) / area for part in (dx * dx, dy * dy, dx * dy))
+    more = 12 * float(np.hypot(spread_x - spread_y, 2 * mixed))
+    length = np.sqrt((more + np.hypot(more, 2 * area)) / 2)
+    return np.array([middle_x, middle_y, length, area / length, np.arctan2(2 * mixed, spread_x - spread_y) / 2])
+
+
+def _fit(row: np.ndarray, weight: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
+    """What a rectangle and a cover have in common, of what either has."""
+    filled = _covered(row, x, y)
+    shared = float(np.minimum(weight, filled).sum())
+    return shared / max(float(weight.sum()) + float(row[2] * row[3]) - shared, 1e-6)
+
+
+def _covered(row: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """How much of the cells around these places a rectangle covers."""
+    along, aside = _frame(row, x, y)
+    return _shared(along, row[2]) * _shared(aside, row[3])
+
+
+def _away(row: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    along, aside = _frame(row, x, y)
+    return np.maximum(np.abs(along) / max(row[2], 1.0), np.abs(aside) / max(row[3], 1.0))
+
+
+def _frame(row: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places as a rectangle sees them: along it and aside, from its middle."""
+    cos, sin = np.cos(row[4]), np.sin(row[4])
+    dx, dy = x - row[0], y - row[1]
+    return dx * cos + dy * sin, dy * cos - dx * sin
 
 
 def _shared(middle: np.ndarray, side: float) -> np.ndarray:
@@ -109,43 +146,13 @@ def _shared(middle: np.ndarray, side: float) -> np.ndarray:
     return np.clip(np.minimum(middle + 0.5, side / 2) - np.maximum(middle - 0.5, -side / 2), 0, 1)
 
 
-def _divide(rectangles: RotatedBoxes, shape: tuple[int, int]) -> tuple[list[_Zone], np.ndarray]:
-    """The zone of each rectangle, and the number of the one that each cell belongs to."""
-    nearest, owner = np.full(shape, np.inf), np.full(shape, -1)
-    zones = [_zone(rectangles, k, shape) for k in range(len(rectangles))]
-    for zone in zones:
-        place = (zone.rows, zone.columns)
-        closer = zone.near & (zone.away < nearest[place])
-        nearest[place][closer], owner[place][closer] = zone.away[closer], zone.k
-    return zones, owner
+def _between(extent: Extent, k: int, size: int) -> tuple[int, int]:
+    """The first cell that shape k may cover, and the one after the last."""
+    middle, half = float(extent.centre[k]), float(extent.half[k]) + 1
+    first = int(np.clip(np.floor(middle - half), 0, size))
+    return first, max(int(np.clip(np.ceil(middle + half), 0, size)), first)
 
 
-def _moved(rectangle: RotatedBoxes, zone: _Zone, cover: np.ndarray) -> RotatedBoxes:
-    """The rectangle that spreads as the cover does and has its area; as it was where little is covered.
-
-    A blurred cover spreads too far in both directions alike. So only the difference of the two spreads is used:
-    length² - width² is twelve times that, and length x width is the area.
-    """
-    x, y, length, width, angle = (float(column[0]) for column in rectangle.columns)
-    weight = np.where(zone.near, cover[zone.rows, zone.columns], 0)
-    area = float(weight.sum())
-    if area <= LEAST * length * width:
-        return rectangle
-    along, across = (float((weight * part).sum() / area) for part in (zone.along, zone.aside))
-    a, c = zone.along - along, zone.aside - across
-    spread_along, spread_across, mixed = (float((weight * part).sum() / area) for part in (a * a, c * c, a * c))
-    turn = 0.0
-    if spread_along > LONGER * spread_across:
-        turn = float(np.arctan2(2 * mixed, spread_along - spread_across)) / 2
-    more = 12 * float(np.hypot(spread_along - spread_across, 2 * mixed if turn else 0.0))
-    length = np.sqrt((more + np.hypot(more, 2 * area)) / 2)
-    cos, sin = np.cos(angle), np.sin(angle)
-    x, y = x + along * cos - across * sin, y + along * sin + across * cos
-    return RotatedBoxes.of(np.array([x, y, length, area / length, angle + turn]))
-
-
-def _fit(zone: _Zone, cover: np.ndarray) -> float:
-    """What rectangle and cover have in common, of what either has."""
-    own = np.where(zone.near, cover[zone.rows, zone.columns], 0)
-    shared = float(np.minimum(own, zone.covered).sum())
-    return shared / max(float(own.sum() + zone.covered.sum()) - shared, 1e-6)
+def _middles(left: int, right: int, top: int, bottom: int) -> tuple[np.ndarray, np.ndarray]:
+    """The middles of cells: x in a row, y in a column."""
+    return np.arange(left, right) + 0.5, np.arange(top, bottom)[:, None] + 0.5

@@ -20,6 +20,7 @@ CUTS = tuple(k / 50 for k in range(4, 41))
 FEW_CUTS = CUTS[3::4]
 CLASS_CUTS = CUTS[::2]
 OVERLAPS = (0.3, 0.4, 0.5, 0.6, 0.7)
+GROWS = (1.0, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3)
 APART = {"cuboids": (0.05, 0.1, 0.2, 0.3, 0.4)}
 """Overlaps of what cannot stand in one place with another."""
 GATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -53,10 +54,24 @@ def tune(raw: Raw, truth: Annotations[Any], recipe: Recipe, rule: Rule, *, thoro
     best = np.argmax if rule(truth, settle(raw, recipe)).better == "higher" else np.argmin
     overlap, gate, cut = (float(value) for value in rows[int(best(steady))][:3])
     chosen = recipe.but(overlap=overlap, gate=gate, cut=cut, cuts="")
+    if thorough and recipe.finds == "masks":
+        chosen, more = _tune_size(raw, truth, chosen, rule, best)
+        curve = pl.concat([curve.with_columns(grow=pl.lit(float(recipe.grow))), more], how="diagonal")
     if thorough and raw.found is not None and len(raw.found.classes) > 1:
         chosen, more = _tune_classes(raw, truth, chosen, rule, best)
         curve = pl.concat([curve.with_columns(pl.lit("").alias("class")), more], how="diagonal")
     return Tuning(chosen, rule(truth, settle(raw, chosen)), curve)
+
+
+def _tune_size(
+    raw: Raw, truth: Annotations[Any], recipe: Recipe, rule: Rule, best: Callable[[np.ndarray], np.intp]
+) -> tuple[Recipe, pl.DataFrame]:
+    """How much larger masks should be than they were told, with the other settings as they are."""
+    merged = merge(raw, recipe)
+    scores = [rule(truth, keep_sure(merged, raw, recipe.but(grow=grow))).value for grow in GROWS]
+    fixed = {"overlap": recipe.overlap, "gate": recipe.gate, "cut": recipe.cut}
+    curve = pl.DataFrame([{**fixed, "score": score, "grow": grow} for grow, score in zip(GROWS, scores, strict=True)])
+    return recipe.but(grow=GROWS[int(best(_steady(np.array(scores))))]), curve
 
 
 def _tune_classes(
