@@ -197,3 +197,19 @@ def test_each_class_has_a_cut_of_its_own() -> None:
     assert tried["score"].max() == 1
     assert settle(raw, tuning.recipe).counts.tolist() == [8, 8]
     assert settle(raw, tuning.recipe.but(cut=0.9, cuts="")).counts.tolist() == [2, 2]
+
+
+def test_masks_that_are_told_too_small_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tallymark.predicting.tune.CUTS", CUTS[::12])
+    shape, items = (96, 96), Items.of(["a.jpg", "b.jpg"])
+    true = RotatedBoxes.of([[30.0, 30.0, 40.0, 12.0, 0.4], [60.0, 50.0, 50.0, 16.0, -1.0]])
+    told = replace(true, length=true.length / 1.2, width=true.width / 1.2)
+    item, sure = np.arange(2), np.array([0.8, 0.7])
+    masks, _ = fill_rectangles(true, item, sure, shape)
+    found = Annotations.gather(items, item, told, label=np.zeros(2, int), score=sure)
+    raw = Raw(items, np.full((2, 2), 96.0), found=found, presence=np.ones(2))
+    truth = Annotations.gather(items, item, masks)
+    tuning = tune(raw, truth, BOXES.but(finds="masks"), lambda t, p: ships_score(t, p, ShipsReading(shape=shape)))
+    assert tuning.recipe.grow == pytest.approx(1.2, abs=0.051)
+    assert tuning.score.value > 0.9
+    assert tuning.curve.filter(grow=tuning.recipe.grow)["score"].max() == tuning.score.value
