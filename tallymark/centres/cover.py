@@ -48,25 +48,36 @@ def correct(told: RotatedBoxes, sure: np.ndarray, cover: np.ndarray) -> tuple[Ro
     patch = np.zeros(len(told), np.int64)
     patch[inside] = patches[told.y[inside].astype(int), told.x[inside].astype(int)]
     for number in np.unique(patch[patch > 0]).tolist():
-        left, top, wide, high, _ = boxes[number].tolist()
-        right, bottom = min(left + wide + 1, width), min(top + high + 1, height)
-        left, top = max(left - 1, 0), max(top - 1, 0)
-        weight = cover[0, top:bottom, left:right]
-        edged = cv2.dilate((patches[top:bottom, left:right] == number).astype(np.uint8), EDGE) > 0
-        weight = np.where(edged & (weight >= HAZE), weight, 0)
-        x, y = _middles(left, right, top, bottom)
+        weight, x, y = _cut_out(cover[0], patches, number, boxes[number])
         own = np.flatnonzero(patch == number)
         own = own[np.argsort(-sure[own], kind="stable")]
         own = own[_apart(told.take(own))]
-        one, alone = _deal(told.take(own[:1]), weight, x, y)
-        if len(own) > 1:
-            several, each = _deal(told.take(own), weight, x, y)
-            gain = _agreement(several, told.take(own)) - _agreement(one, told.take(own[:1]))
-            if gain > (LEAN if alone[0] >= WHOLE else 0):
-                rows[own], fit[own] = several, each
-                continue
-        rows[own[0]], fit[own[0]] = one[0], alone[0]
+        fitted, good = _settle(told.take(own), weight, x, y)
+        own = own[: len(fitted)]
+        rows[own], fit[own] = fitted, good
     return RotatedBoxes.of(rows), fit
+
+
+def _cut_out(
+    cover: np.ndarray, patches: np.ndarray, number: int, box: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A patch with its hazy edge: the weights of the cells around it, and their middles."""
+    left, top, wide, high = box[:4].tolist()
+    right, bottom = min(left + wide + 1, cover.shape[1]), min(top + high + 1, cover.shape[0])
+    left, top = max(left - 1, 0), max(top - 1, 0)
+    weight = cover[top:bottom, left:right]
+    edged = cv2.dilate((patches[top:bottom, left:right] == number).astype(np.uint8), EDGE) > 0
+    return np.where(edged & (weight >= HAZE), weight, 0), *_middles(left, right, top, bottom)
+
+
+def _settle(told: RotatedBoxes, weight: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A patch as one rectangle, or as several that were told in it, the surest first; and how well each fits."""
+    one, alone = _deal(told.take(np.arange(1)), weight, x, y)
+    if len(told) == 1:
+        return one, alone
+    several, each = _deal(told, weight, x, y)
+    gain = _agreement(several, told) - _agreement(one, told.take(np.arange(1)))
+    return (several, each) if gain > (LEAN if alone[0] >= WHOLE else 0) else (one, alone)
 
 
 def _agreement(rows: np.ndarray, told: RotatedBoxes) -> float:

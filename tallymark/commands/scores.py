@@ -56,9 +56,8 @@ def list_(
             if found[0].has("synth"):
                 show_table("scenes of synth", Option._fields, options(found[0].module("synth").Scenes), console())
             if found[0].has("recipe"):
-                show_table(
-                    "recipe of train", ("field", "values", *_presets(found[0])), _recipe_rows(found[0]), console()
-                )
+                columns, rows = ("field", "values", *_presets(found[0])), _recipe_rows(found[0])
+                show_table("recipe of train", columns, rows, console(), most=len(rows))
 
 
 def check(

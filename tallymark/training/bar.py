@@ -1,4 +1,4 @@
-"""What one sees while it trains: a bar with loss, score and time to go; a line for each judgement."""
+"""What one sees while it trains: loss, score and time to go, in a bar or once a minute; a line for each judgement."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import Any
 
 from tallymark.training.clock import Clock
 
+SAID_EVERY = 60.0
+"""Seconds between lines where there is no terminal."""
+
 
 class Bar:
-    """A bar on standard error if that is a terminal; else only the lines of judgements."""
+    """A bar on standard error if that is a terminal; else lines."""
 
     def __init__(self, clock: Clock, *, talks: bool = True) -> None:
         self.clock, self.talks = clock, talks
         self._sums: dict[str, float] = {}
         self._count, self._since = 0, time.monotonic()
+        self._said = self._since
         self._score = ""
         self._bar: Any = None
 
@@ -40,10 +44,16 @@ class Bar:
         for name, value in parts.items():
             self._sums[name] = self._sums.get(name, 0.0) + value
         self._count += 1
+        due = self.talks and time.monotonic() - self._said >= SAID_EVERY
+        if self._bar is None and not due:
+            return
+        done, loss = self.clock.done(), sum(self._sums.values()) / self._count
+        told = f"loss {loss:.3f}", self._score, f"{_duration(self.clock.remaining())} to go"
+        text = "  ".join(filter(None, told))
         if self._bar is not None:
-            loss = sum(self._sums.values()) / self._count
-            text = f"loss {loss:.3f}  {self._score}  {_duration(self.clock.remaining())} to go"
-            self._bar.update(0, completed=self.clock.done(), description=text)
+            self._bar.update(0, completed=done, description=text)
+        else:
+            self._say(f"{done:4.0%}  {text}")
 
     def take(self) -> dict[str, float]:
         """The mean of every part of the loss, and steps a second, since they were last taken."""
@@ -63,7 +73,11 @@ class Bar:
             if self._bar is not None:
                 self._bar.console.print(text, highlight=False)
             else:
-                print(text, file=sys.stderr, flush=True)
+                self._say(text)
+
+    def _say(self, text: str) -> None:
+        self._said = time.monotonic()
+        print(text, file=sys.stderr, flush=True)
 
 
 def _duration(seconds: float) -> str:
