@@ -45,7 +45,7 @@ class Run:
     def models(self) -> list[Path]:
         """The model files, one for each fold that was held out."""
         own = self.folder / MODEL
-        found = [own] if own.exists() else sorted(self.folder.glob(f"fold-*/{MODEL}"), key=_fold)
+        found = [own] if own.exists() else sorted(self.folder.glob(f"fold-[0-9]*/{MODEL}"), key=_fold)
         if not found:
             remedy = "name the folder that `tallymark train … --out` wrote, or go on with --resume"
             raise BadInput(Problem("no_model", str(self.folder), f"no {MODEL}", "the folder of a training", remedy))
@@ -96,8 +96,10 @@ def environment() -> dict[str, object]:
     return {"python": platform.python_version(), "packages": packages, **machine}
 
 
-def _fold(path: Path) -> int:
-    return int(path.parent.name.removeprefix("fold-"))
+def _fold(path: Path) -> tuple[int, str]:
+    """Fold 10 comes after fold 9."""
+    name = path.parent.name
+    return len(name), name
 
 
 def _now() -> str:

@@ -6,10 +6,13 @@ import time
 
 
 class Clock:
-    """done() runs from 0 to 1. With a budget, time is set aside for judging and for writing the model."""
+    """done() runs from 0 to 1. With a budget, time is set aside for judging, for tuning and for writing the model.
 
-    def __init__(self, steps: int, minutes: float | None, spent: float = 0.0) -> None:
-        self.steps, self.budget = steps, None if minutes is None else 60 * minutes
+    views: of each item when the model is tuned; it is judged by one.
+    """
+
+    def __init__(self, steps: int, minutes: float | None, spent: float = 0.0, views: int = 1) -> None:
+        self.steps, self.budget, self.views = steps, None if minutes is None else 60 * minutes, views
         self.step = 0
         self._begun = time.monotonic() - spent
         self._judging = 0.0
@@ -21,13 +24,16 @@ class Clock:
         return time.monotonic() - self._begun
 
     def judged(self, seconds: float) -> None:
-        """Remember how long judging takes: the last time it must fit in, with the tuning and export after it."""
+        """Remember how long judging takes: the last time it must fit in, with the tuning and export after it.
+
+        What is tuned was told by all views of the same items.
+        """
         self._judging = max(self._judging, seconds)
 
     def done(self) -> float:
         if self.budget is None:
             return min(self.step / self.steps, 1.0)
-        self._aside = min(1.5 * self._judging + ASIDE, self.budget / 2)
+        self._aside = min((1 + self.views) * self._judging + ASIDE, self.budget / 2)
         return min(self.spent / (self.budget - self._aside), 1.0)
 
     def remaining(self) -> float:
@@ -37,4 +43,4 @@ class Clock:
 
 
 ASIDE = 15.0
-"""Seconds that export takes."""
+"""Seconds that reading and export take."""

@@ -62,7 +62,7 @@ class Fit:
             spent = self._load()
         else:
             self._begin()
-        clock = Clock(recipe.epochs * len(self.batches), minutes, spent)
+        clock = Clock(recipe.epochs * len(self.batches), minutes, spent, recipe.views)
         clock.step = self.step
         forward: nn.Module = self.network if place.world == 1 else DistributedDataParallel(self.network)
         last_saved = time.monotonic()
