@@ -52,6 +52,7 @@ class Fit:
         self.precision = choose_precision(recipe.precision, place.device)
         self.scaler = torch.amp.GradScaler(place.device.type, enabled=self.precision == torch.float16)
         self.step, self.judgements = 0, 0
+        self.judged_at = -1
         self.best = -float("inf")
         self.best_weights: dict[str, Tensor] = {}
 
@@ -83,7 +84,8 @@ class Fit:
                 elif place.first and time.monotonic() - last_saved > SAVED_EVERY:
                     self._save(clock)
                     last_saved = time.monotonic()
-            self._judge(judge, clock, bar)
+            if self.judged_at != self.step:  # a judgement may take all the time that was left
+                self._judge(judge, clock, bar)
         return self.best_weights
 
     def _begin(self) -> None:
@@ -134,7 +136,7 @@ class Fit:
 
     def _judge(self, judge: Judge, clock: Clock, bar: Bar) -> None:
         """Judge the averaged weights by the official rule, keep them if they are the best, write it all down."""
-        self.judgements += 1
+        self.judgements, self.judged_at = self.judgements + 1, self.step
         if not self.place.first:
             return
         begun = time.monotonic()

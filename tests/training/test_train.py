@@ -109,6 +109,8 @@ def test_a_time_budget_ends_with_a_usable_run(sets: Path, tmp_path: Path) -> Non
     trained = train(sets, "wheat", tmp_path / "run", minutes=0.05, epochs=1000)
     assert trained.run.models
     assert np.isfinite(trained.score.value)
+    steps = [json.loads(line)["step"] for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    assert steps == sorted(set(steps))
 
 
 def test_a_second_round_learns_from_what_the_first_found(sets: Path, tmp_path: Path) -> None:
