@@ -15,8 +15,7 @@ class Clock:
         self.steps, self.budget, self.views = steps, None if minutes is None else 60 * minutes, views
         self.step = 0
         self._begun = time.monotonic() - spent
-        self._judging = 0.0
-        self._aside = 0.0
+        self._judging = self._judged = 0.0
 
     @property
     def spent(self) -> float:
@@ -29,12 +28,19 @@ class Clock:
         What is tuned was told by all views of the same items.
         """
         self._judging = max(self._judging, seconds)
+        self._judged += seconds
+
+    def due(self, judgements: int, of: int) -> bool:
+        """Whether it is time for another judgement after so many; with a budget, fewer where they take too long."""
+        done = self.done()
+        dear = self.budget is not None and self._judged > SHARE * self.spent
+        return done * of >= judgements + 1 and done < 1 and not dear
 
     def done(self) -> float:
         if self.budget is None:
             return min(self.step / self.steps, 1.0)
-        self._aside = min((1 + self.views) * self._judging + ASIDE, self.budget / 2)
-        return min(self.spent / (self.budget - self._aside), 1.0)
+        aside = min((1 + self.views) * self._judging + ASIDE, self.budget / 2)
+        return min(self.spent / (self.budget - aside), 1.0)
 
     def remaining(self) -> float:
         """Seconds until the last step, as it seems now."""
@@ -44,3 +50,5 @@ class Clock:
 
 ASIDE = 15.0
 """Seconds that reading and export take."""
+SHARE = 0.2
+"""Of a budget, what judging on the way may take."""

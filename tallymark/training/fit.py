@@ -77,8 +77,7 @@ class Fit:
                 self.step += 1
                 clock.step = self.step
                 bar.update(parts)
-                done = place.agree(clock.done())
-                if done * recipe.judged >= self.judgements + 1 and done < 1:
+                if place.agree(float(clock.due(self.judgements, recipe.judged))):
                     self._judge(judge, clock, bar)
                     last_saved = time.monotonic()
                 elif place.first and time.monotonic() - last_saved > SAVED_EVERY:

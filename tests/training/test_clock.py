@@ -31,3 +31,25 @@ def test_half_of_a_budget_is_for_learning(monkeypatch: pytest.MonkeyPatch) -> No
     clock.judged(100.0)
     now = 15.0
     assert clock.done() == 0.5
+
+
+def test_judgements_come_evenly_by_steps() -> None:
+    clock, judged = Clock(steps=100, minutes=None), []
+    for clock.step in range(1, 101):
+        if clock.due(len(judged), of=4):
+            judged.append(clock.step)
+            clock.judged(1000.0)  # how long it takes must not matter: the same seed, the same training
+    assert judged == [25, 50, 75]  # the last one is after the end
+
+
+def test_judgements_that_take_long_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    clock, learning, judging = Clock(steps=1, minutes=20), 0.0, 0.0
+    while clock.done() < 1:
+        now, learning = now + 1, learning + 1
+        if clock.due(int(judging / 60), of=8):
+            now, judging = now + 60, judging + 60
+            clock.judged(60.0)
+    assert judging >= 120
+    assert judging / (learning + judging) < 0.25
