@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,10 @@ from tallymark.recipe import Recipe
 
 SEEN = ("groups", "reader", "reach", "low", "high", "cell", "slices")
 """Fields of recipes, where they have them, that change what maps mean."""
+LATER = (
+    "views", "merge", "overlap", "cut", "cuts", "gate", "quality", "grow", "side", "gap", "front", "points", "sweeps",
+)  # fmt: skip
+"""Fields that can be other than they were in training. The rest has become a part of the model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,7 @@ class Predictor:
         if "cut" in changes:  # one cut is meant for all classes
             changes = {"cuts": ""} | changes
         recipe, problems = self.card.recipe.but(**changes), Problems(EVERY)
+        _refuse(changes, recipe)
         raw = look(catalog, self.sessions, recipe, problems, classes=self.card.classes)
         found = replace(settle(raw, recipe), classes=self.card.classes)
         return Predicted(found, raw, recipe, problems, catalog, self.card)
@@ -64,6 +69,16 @@ class Predictor:
             found, expected = "a model without a curve of recall", "a model of calls that has one"
             raise BadInput(Problem("no_curve", "fp_per_hour", found, expected, "train it again, or give cut=NUMBER"))
         return curve.at(fp_per_hour)
+
+
+def _refuse(changes: Mapping[str, object], recipe: Recipe) -> None:
+    """Fields that can only be changed by training again are problems."""
+    problems, known = Problems(), [name for name in LATER if hasattr(recipe, name)]
+    for name, value in changes.items():
+        if name not in known:
+            given, expected = f"{name}={value}", f"one of {', '.join(known)}"
+            problems.add(Problem("bad_option", "recipe", given, expected, f"leave it out, or train with {given}"))
+    problems.raise_if_any()
 
 
 def _told(card: Card) -> tuple[str, ...]:

@@ -241,3 +241,9 @@ def test_the_far_end_of_a_narrow_picture_is_where_it_is(size: tuple[int, int], t
 def test_changes_are_checked(make: Make, tmp_path: Path) -> None:
     catalog: Any = Folder(tmp_path, [(32, 32)])
     assert problem_of(lambda: Predictor([make()]).predict(catalog, veiws=2)).kind == "unknown_option"
+
+
+def test_what_has_become_a_part_of_the_model_cannot_be_changed(make: Make, tmp_path: Path) -> None:
+    catalog: Any = Folder(tmp_path, [(50, 70)])
+    with pytest.raises(BadInput, match=r"stride=8.*one of views, .*side.*train with stride=8"):
+        Predictor([make()]).predict(catalog, stride=8)
