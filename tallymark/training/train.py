@@ -157,7 +157,8 @@ def _train_one(
     if place.first:
         folder.mkdir(parents=True, exist_ok=True)
     count = max(len(classes), 1)
-    network = make_network(recipe, count, class_groups(recipe, classes))
+    begun = recipe.but(weights=weights_for(recipe.weights, folder.name if models > 1 else ""))
+    network = make_network(begun, count, class_groups(recipe, classes))
     finished = folder / WEIGHTS
     if plan.resume and finished.exists():
         network.load_state_dict(read_state(finished))
@@ -174,6 +175,20 @@ def _train_one(
         network.load_state_dict(weights)
         torch.save(network.state_dict(), finished)
     return network.eval()
+
+
+def weights_for(weights: str, fold: str) -> str:
+    """Where the model of a fold starts: of a run of several models, at the one that held out the same fold.
+
+    Any other has learned from the items that this one is to be judged by.
+    """
+    run = Path(weights)
+    if not fold or not any(run.glob(f"fold-*/{WEIGHTS}")):
+        return weights
+    if not (run / fold / WEIGHTS).exists():
+        found, remedy = f"no {fold}", "train that run with as many models and the same folds"
+        raise BadInput(Problem("other_folds", weights, found, "a model for each fold", remedy))
+    return str(run / fold)
 
 
 def make_source(catalog: Catalog, recipe: Recipe) -> Pictures | Recordings | Sweeps:

@@ -16,6 +16,7 @@ import torch
 import tallymark
 from tallymark.problems import BadInput
 from tallymark.training import fit
+from tallymark.training.train import weights_for
 from tests.sets import copy_of
 
 QUICK = {"width": 4, "neck": 8, "side": 64, "crop": 64, "epochs": 3, "batch": 4, "judged": 3, "views": 1}
@@ -103,6 +104,18 @@ def test_several_models_judge_every_item_once(sets: Path, tmp_path: Path) -> Non
     assert [path.parent.name for path in trained.run.models] == ["fold-0", "fold-1"]
     predicted = tallymark.predict(tmp_path / "run", sets / "wheat", tmp_path / "submission.csv")
     assert len(predicted.found.items) == len(catalog.of("test"))
+
+
+def test_each_fold_starts_where_the_same_fold_was_held_out(tmp_path: Path) -> None:
+    for fold in ("fold-0", "fold-1"):
+        (tmp_path / "run" / fold).mkdir(parents=True)
+        (tmp_path / "run" / fold / "weights.pt").touch()
+    run = str(tmp_path / "run")
+    assert weights_for(run, "fold-1") == str(tmp_path / "run" / "fold-1")
+    assert weights_for(run, "") == run
+    assert weights_for("imagenet", "fold-1") == "imagenet"
+    with pytest.raises(BadInput, match=r"no fold-2.*as many models and the same folds"):
+        weights_for(run, "fold-2")
 
 
 def test_a_time_budget_ends_with_a_usable_run(sets: Path, tmp_path: Path) -> None:
