@@ -57,6 +57,11 @@ class Ear:
         """Samples from one frame to the next."""
         return round(self.hop * self.hertz)
 
+    @property
+    def lowest(self) -> int:
+        """The number of the lowest band, counted from 0 hertz."""
+        return round(self.low * self.window)
+
     def count(self, seconds: float) -> int:
         """Frames of a recording; frame k stands for the time from k to k + 1 hops."""
         return -(-round(seconds * self.hertz) // self.step)
@@ -92,9 +97,12 @@ def _log_power(samples: np.ndarray, ear: Ear) -> np.ndarray:
     count = (len(samples) - ear.width) // ear.step + 1
     steps = ear.step * samples.itemsize, samples.itemsize
     frames = np.ndarray((count, ear.width), samples.dtype, np.ascontiguousarray(samples), strides=steps)
-    # The real and the imaginary part of frequency k are side by side, in columns 2k - 1 and 2k.
-    first = 2 * round(ear.low * ear.window) - 1
-    parts = cv2.dft(frames * _bell(ear.width), flags=cv2.DFT_ROWS)[:, first : first + 2 * ear.bands]
+    # The two parts of frequency k are side by side, in columns 2k - 1 and 2k; frequency 0 has but one.
+    first = 2 * ear.lowest - 1
+    parts = cv2.dft(frames * _bell(ear.width), flags=cv2.DFT_ROWS)
+    if first < 0:
+        parts, first = np.insert(parts, 0, 0, axis=1), 0
+    parts = parts[:, first : first + 2 * ear.bands]
     squares = np.square(parts)
     power = squares[:, ::2] + squares[:, 1::2]
     power += np.float32(QUIETEST)

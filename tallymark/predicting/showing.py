@@ -20,7 +20,7 @@ from tallymark.data.spectrogram import Ear, levels
 from tallymark.data.threads import ahead, in_background
 from tallymark.predicting.frame import squared
 from tallymark.predicting.windows import Window, picture_windows, sound_windows
-from tallymark.problems import Problem, Problems
+from tallymark.problems import BadInput, Problem, Problems
 from tallymark.recipe import LidarRecipe, PictureRecipe, Recipe, SoundRecipe
 
 
@@ -71,8 +71,13 @@ def show(catalog: Catalog, recipe: Recipe, problems: Problems) -> Iterator[Shown
 
 
 def ear_of(recipe: SoundRecipe) -> Ear:
-    """How a recipe listens."""
-    return Ear(**{field.name: getattr(recipe, field.name) for field in fields(Ear)})
+    """How a recipe listens. Bands above half of the rate, where there is no sound, are a `BadInput`."""
+    ear = Ear(**{field.name: getattr(recipe, field.name) for field in fields(Ear)})
+    if ear.bands > (most := (ear.width - 1) // 2 - ear.lowest + 1):
+        remedy = f"give bands={most}" if most > 0 else "give a lower low"
+        expected = f"at most {most}, from low={ear.low:g} up to half of hertz={ear.hertz}"
+        raise BadInput(Problem("bad_option", "recipe", f"bands={ear.bands}", expected, remedy))
+    return ear
 
 
 def _from_above(scan: Scan, recipe: LidarRecipe) -> Shown:

@@ -9,7 +9,7 @@ import pytest
 import soundfile
 
 from tallymark.data import audio, spectrogram
-from tallymark.data.spectrogram import Ear, levels
+from tallymark.data.spectrogram import Ear, levels, power_blocks
 
 
 def whole(path: Path, ear: Ear) -> np.ndarray:
@@ -87,3 +87,15 @@ def test_samples_of_any_kind_are_heard_alike(tmp_path: Path, subtype: str, chann
     assert np.abs(whole(tmp_path / "a.wav", Ear()) - whole(tmp_path / "b.wav", Ear())).max() < 2e-3
     samples = np.concatenate(list(audio.resample_stream(tmp_path / "a.wav", 3000)))
     assert np.abs(samples - whole_numbers.mean(axis=1)).max() < 1e-6
+
+
+@pytest.mark.parametrize("low", [0.0, 40.0, 100.0])
+def test_power_is_that_of_the_transform(low: float) -> None:
+    ear = Ear(low=low, bands=20)
+    samples = np.random.default_rng(0).standard_normal(ear.width + 9 * ear.step).astype(np.float32)
+    frames = np.lib.stride_tricks.sliding_window_view(samples, ear.width)[:: ear.step]
+    first = round(low * ear.window)
+    bell = np.hanning(ear.width + 1)[:-1]
+    wanted = np.log(np.abs(np.fft.rfft(frames * bell, axis=1)) ** 2 + 1e-12).T[first : first + 20]
+    [block] = power_blocks(iter([samples[(ear.width - ear.step) // 2 :]]), ear, 10 * ear.hop)
+    assert np.abs(block[:, 4:9] - wanted[:, 4:9]).max() < 1e-3

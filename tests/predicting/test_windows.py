@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tallymark.predicting import windows
+from tallymark.predicting.showing import ear_of
 from tallymark.predicting.windows import picture_windows, spans
+from tallymark.problems import BadInput
+from tallymark.recipe import SoundRecipe
 
 
 @given(length=st.integers(1, 5000), largest=st.sampled_from([320, 512, 1536]), lap=st.sampled_from([32, 64, 256]))
@@ -45,3 +49,9 @@ def test_windows_show_the_picture(width: int, height: int, side: int) -> None:
     down, across = whole.inside[3], whole.inside[2]
     assert (told[:down, :across] == 1).all()
     assert told.sum() == down * across
+
+
+def test_there_are_no_bands_above_half_of_the_rate() -> None:
+    assert ear_of(SoundRecipe().but(bands=118)).bands == 118
+    with pytest.raises(BadInput, match=r"bands=119.*at most 118, from low=40 up to half of hertz=1000"):
+        ear_of(SoundRecipe().but(bands=119))
