@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tallymark.data.folders import RECORDINGS
 from tallymark.data.media import THUMBNAIL, BadMedia, Look, Medium, digest, read_bytes
+from tallymark.data.resampling import resample, resampled
 from tallymark.problems import Problem, Problems
+
+if TYPE_CHECKING:
+    from soundfile import SoundFile
 
 STREAMED = (0, 0xFFFFFFFF)
 """Sizes that a writer leaves in a header when it did not know the end."""
@@ -62,32 +67,24 @@ def read_sound(path: Path, start: float = 0.0, stop: float | None = None, rate: 
     return resample(mono, own, rate) if rate else np.ascontiguousarray(mono)
 
 
-def resample(samples: np.ndarray, rate: int, wanted: int) -> np.ndarray:
-    """The same sound at another rate, without aliases."""
-    if rate == wanted:
-        return samples
-    import soxr
-
-    return soxr.resample(samples, rate, wanted)
-
-
 def resample_stream(path: Path, rate: int) -> Iterator[np.ndarray]:
     """The samples of a recording at another rate, channels averaged, in pieces of a few seconds."""
     import soundfile
-    import soxr
 
     try:
         with soundfile.SoundFile(str(path)) as file:
-            changed = soxr.ResampleStream(file.samplerate, rate, 1, "float32")
             kind, unit = WHOLE.get(file.subtype, ("float32", 1.0))
-            for block in file.blocks(blocksize=8 * BLOCK, dtype=kind, always_2d=True):
-                mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1, dtype=np.float32)
-                if kind == "float32":
-                    mono = np.nan_to_num(mono, posinf=0, neginf=0)
-                yield changed.resample_chunk(mono.astype(np.float32)) * np.float32(unit)
-            yield changed.resample_chunk(np.empty(0, np.float32), last=True) * np.float32(unit)
+            for piece in resampled(_pieces(file, kind), file.samplerate, rate):
+                yield piece * np.float32(unit)
     except (soundfile.LibsndfileError, RuntimeError) as error:
         raise BadMedia("corrupt_media", _reason(error)) from None
+
+
+def _pieces(file: SoundFile, kind: str) -> Iterator[np.ndarray]:
+    """The samples of an open file as they are, channels averaged; what is no number is silence."""
+    for block in file.blocks(blocksize=BLOCK, dtype=kind, always_2d=True):
+        mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1, dtype=np.float32)
+        yield np.nan_to_num(mono, posinf=0, neginf=0) if kind == "float32" else mono
 
 
 def look_at_recording(path: Path) -> Look:
