@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from tallymark.problems import BadInput, Problem
@@ -128,18 +129,36 @@ class Plain(Backbone):
         self.stages = nn.ModuleList(stages)
 
 
+class Halving(nn.Conv2d):
+    """A convolution of stride 2 that looks further right and down than left and up, as TensorFlow's do."""
+
+    def forward(self, features: Tensor) -> Tensor:
+        after = self.kernel_size[0] // 2
+        before = after - 1
+        return super().forward(functional.pad(features, (before, after, before, after)))
+
+
+def published(inputs: int, outputs: int, side: int = 3, stride: int = 1, groups: int = 1) -> list[nn.Module]:
+    """A convolution and its normalisation, as the published weights were learned."""
+    if stride == 1:
+        first = nn.Conv2d(inputs, outputs, side, padding=side // 2, groups=groups, bias=False)
+    else:
+        first = Halving(inputs, outputs, side, stride, groups=groups, bias=False)
+    return [first, nn.BatchNorm2d(outputs, eps=1e-3)]
+
+
 class Inverted(nn.Module):
     """A wide depthwise convolution between two narrow ends."""
 
     def __init__(self, inputs: int, outputs: int, side: int, stride: int, wider: int) -> None:
         super().__init__()
         inner = inputs * wider
-        widen = [*convolution(inputs, inner, 1), nn.ReLU6(inplace=True)] if wider > 1 else []
+        widen = [*published(inputs, inner, 1), nn.ReLU6(inplace=True)] if wider > 1 else []
         self.body = nn.Sequential(
             *widen,
-            *convolution(inner, inner, side, stride, groups=inner),
+            *published(inner, inner, side, stride, groups=inner),
             nn.ReLU6(inplace=True),
-            *convolution(inner, outputs, 1),
+            *published(inner, outputs, 1),
         )
         self.alike = stride == 1 and inputs == outputs
 
@@ -162,7 +181,7 @@ class Lite(Backbone):
     def __init__(self, *, top: bool = False) -> None:
         super().__init__(127.0, 128.0)
         self.channels, self.taken = (24, 40, 112, 320), (2, 3, 5, 7)
-        stages = [nn.Sequential(*convolution(3, 32, 3, 2), nn.ReLU6(inplace=True))]
+        stages = [nn.Sequential(*published(3, 32, 3, 2), nn.ReLU6(inplace=True))]
         before = 32
         for wider, side, stride, channels, count in LITE0:
             blocks = [Inverted(before, channels, side, stride, wider)]
@@ -170,7 +189,7 @@ class Lite(Backbone):
             stages.append(nn.Sequential(*blocks))
             before = channels
         if top:
-            stages.append(nn.Sequential(*convolution(before, 1280, 1), nn.ReLU6(inplace=True)))
+            stages.append(nn.Sequential(*published(before, 1280, 1), nn.ReLU6(inplace=True)))
             self.channels, self.taken = (24, 40, 112, 1280), (2, 3, 5, 8)
         self.stages = nn.ModuleList(stages)
 

@@ -10,10 +10,14 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
+from tallymark.data.audio import hours_of, read_sound
+from tallymark.data.folders import RECORDINGS, media_files
+from tallymark.data.media import BadMedia
 from tallymark.data.tables import number_text, write_table
-from tallymark.problems import Problem, Problems
+from tallymark.problems import BadInput, Problem, Problems
 from tallymark.reading import Share
 from tallymark.scenes.crew import make_each, stream, test_share
+from tallymark.scenes.ocean.backgrounds import add_upcalls
 from tallymark.scenes.ocean.recordings import BAY, GULF, Waters, record
 
 TRAIN, TEST = 0, 1
@@ -31,6 +35,7 @@ class Scenes:
 
     seconds: length of each. rate, test_rate: samples a second. calls: upcalls an hour, where there are any.
     quiet: share of recordings without one. clear: share of calls that stand out of the noise.
+    background: a folder of real recordings without calls, of which stretches are taken; else the sea is made up too.
     """
 
     seconds: float = 900.0
@@ -39,6 +44,7 @@ class Scenes:
     calls: float = 60.0
     quiet: Share = Share(0.2)
     clear: Share = Share(0.5)
+    background: str = ""
 
 
 DEMO = {"seconds": 60, "calls": 200}
@@ -48,13 +54,17 @@ DEMO = {"seconds": 60, "calls": 200}
 def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
     """Write `items` recordings below a folder, one in five for the test, and the tables of their calls."""
     _refuse(scenes)
+    sea = Background(Path(scenes.background)) if scenes.background else None
     folder.mkdir(parents=True, exist_ok=True)
     tests = test_share(items)
 
     def make(waters: Waters, part: int, rate: int, number: int, path: Path) -> np.ndarray:
         rng = stream(seed, part, number)
         often = 0.0 if rng.random() < scenes.quiet else scenes.calls
-        samples, calls = record(rng, waters, scenes.seconds, rate, often, scenes.clear)
+        if sea is None:
+            samples, calls = record(rng, waters, scenes.seconds, rate, often, scenes.clear)
+        else:
+            samples, calls = add_upcalls(rng, sea.stretch(rng, scenes.seconds, rate), rate, often, scenes.clear)
         path.parent.mkdir(parents=True, exist_ok=True)
         soundfile.write(path, samples, rate, subtype="PCM_16")
         return calls
@@ -81,6 +91,29 @@ def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
         folder / "solution.csv", {"filename": filename, "timestamp": number_text(time), "label": ["up"] * len(time)}
     )
     write_table(folder / "sample_submission.csv", {"filename": [], "timestamp": []})
+
+
+class Background:
+    """Real recordings, as long as they are together."""
+
+    def __init__(self, folder: Path) -> None:
+        problems = Problems()
+        self.paths = media_files(folder, RECORDINGS, problems)
+        self.lengths = np.array([hours_of([path], problems) * 3600 for path in self.paths])
+        if self.paths and not self.lengths.sum():
+            found, remedy = "recordings without a sample", "name a folder of recordings without calls"
+            problems.add(Problem("empty_recording", str(folder), found, "sound", remedy))
+        problems.raise_if_any()
+
+    def stretch(self, rng: np.random.Generator, seconds: float, rate: int) -> np.ndarray:
+        """Any so many seconds of any of them; of a shorter one, all of it."""
+        number = rng.choice(len(self.paths), p=self.lengths / self.lengths.sum())
+        start = rng.uniform(0, max(self.lengths[number] - seconds, 0))
+        try:
+            return read_sound(self.paths[number], start, start + seconds, rate)
+        except BadMedia as bad:
+            remedy = "replace the file, or take it out of the folder"
+            raise BadInput(Problem(bad.kind, str(self.paths[number]), bad.found, "a recording", remedy)) from None
 
 
 def _refuse(scenes: Scenes) -> None:
