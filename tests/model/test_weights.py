@@ -161,6 +161,8 @@ def test_published_weights(top: bool) -> None:
     assert all(own_name.split(".")[-1] == name.split(".")[-1] for own_name, name in pairs)  # no mean for a variance
     assert torch.equal(loaded["stages.0.0.weight"], published["_conv_stem.weight"])
     assert torch.equal(loaded["stages.7.0.body.6.weight"], published["_blocks.15._project_conv.weight"])
+    norms = [part for part in own.modules() if isinstance(part, torch.nn.BatchNorm2d)]
+    assert {norm.eps for norm in norms} == {1e-3}  # the weights were learned with it
     assert not top or torch.equal(loaded["stages.8.1.running_mean"], published["_bn1.running_mean"])
 
 
