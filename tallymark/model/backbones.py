@@ -6,7 +6,6 @@ import copy
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from tallymark.problems import BadInput, Problem
@@ -129,22 +128,17 @@ class Plain(Backbone):
         self.stages = nn.ModuleList(stages)
 
 
-class Halving(nn.Conv2d):
-    """A convolution of stride 2 that looks further right and down than left and up, as TensorFlow's do."""
-
-    def forward(self, features: Tensor) -> Tensor:
-        after = self.kernel_size[0] // 2
-        before = after - 1
-        return super().forward(functional.pad(features, (before, after, before, after)))
-
-
 def published(inputs: int, outputs: int, side: int = 3, stride: int = 1, groups: int = 1) -> list[nn.Module]:
-    """A convolution and its normalisation, as the published weights were learned."""
-    if stride == 1:
-        first = nn.Conv2d(inputs, outputs, side, padding=side // 2, groups=groups, bias=False)
-    else:
-        first = Halving(inputs, outputs, side, stride, groups=groups, bias=False)
-    return [first, nn.BatchNorm2d(outputs, eps=1e-3)]
+    """A convolution and its normalisation, for weights that were learned with TensorFlow.
+
+    There, a convolution that halves an even side looks one pixel further right and down than left and up. Here it has
+    one more row and column, with which it looks as far to all sides; at first they are 0 (see `weights.py`).
+    """
+    side += stride - 1
+    return [
+        nn.Conv2d(inputs, outputs, side, stride, (side - 1) // 2, groups=groups, bias=False),
+        nn.BatchNorm2d(outputs, eps=1e-3),
+    ]
 
 
 class Inverted(nn.Module):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from tallymark.problems import BadInput, Problem
 
@@ -73,6 +74,7 @@ def _fill(backbone: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
     given = {name: value for name, value in state.items() if value.ndim}
     if not own.keys() <= given.keys():
         given = dict(zip(own, given.values(), strict=False))
+    given = {name: _widened(value, own[name]) if name in own else value for name, value in given.items()}
     wrong = [name for name in own if name not in given or given[name].shape != own[name].shape]
     if wrong:
         name = wrong[0]
@@ -81,3 +83,9 @@ def _fill(backbone: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
         expected = f"{tuple(own[name].shape)} for {name}"
         raise BadInput(Problem("other_weights", str(path), found, expected, remedy))
     backbone.load_state_dict({name: given[name] for name in own}, strict=False)
+
+
+def _widened(given: Tensor, own: Tensor) -> Tensor:
+    """A kernel that lacks one row and column, with zeros for these on the left and above."""
+    wider = given.ndim == own.ndim == 4 and all(own.shape[axis] - given.shape[axis] == 1 for axis in (2, 3))
+    return functional.pad(given, (1, 0, 1, 0)) if wider else given

@@ -15,7 +15,7 @@ from tallymark.augmentation.sample import Sample
 from tallymark.centres.codes import CODES
 from tallymark.centres.cover import FINE
 from tallymark.data.geometry import Boxes, Cuboids, RotatedBoxes
-from tallymark.model.backbones import Backbone, Halving, Inverted, Lite, Plain, Residual, fold, make_backbone
+from tallymark.model.backbones import Backbone, Inverted, Lite, Plain, Residual, fold, make_backbone
 from tallymark.model.losses import focal, plain, sides, soft_cross_entropy, trimmed_mean, volumes
 from tallymark.model.network import Centres, CentreTruth, make_network
 from tallymark.recipe import PictureRecipe
@@ -66,19 +66,6 @@ def test_features_have_the_strides_and_channels_that_are_declared(backbone: Back
         (1, count, size[0] // by, size[1] // by) for count, by in zip(backbone.channels, (4, 8, 16, 32), strict=True)
     ]
     assert [tuple(part.shape) for part in features] == sizes
-
-
-@pytest.mark.parametrize(("side", "first", "last"), [(3, 0, 2), (5, -1, 3)])
-def test_published_stages_halve_as_tensorflow_does(side: int, first: int, last: int) -> None:
-    """Of an even length, "same" pads one less before than after: the first cell sees the pixels first to last."""
-    convolution = Halving(1, 1, side, 2, bias=False)
-    torch.nn.init.ones_(convolution.weight)
-    line = torch.arange(1.0, 9.0)
-    with torch.inference_mode():
-        seen = convolution(line.expand(1, 1, 8, 8))[0, 0]
-    rows = [sum(0 <= row + 2 * number < 8 for row in range(first, last + 1)) for number in range(4)]
-    columns = [sum(range(max(first + 2 * number, 0) + 1, min(last + 2 * number, 7) + 2)) for number in range(4)]
-    assert torch.equal(seen, torch.outer(torch.tensor(rows).float(), torch.tensor(columns).float()))
 
 
 def test_bytes_are_brought_to_a_small_range() -> None:

