@@ -81,8 +81,12 @@ def resample_stream(path: Path, rate: int) -> Iterator[np.ndarray]:
 
 
 def _pieces(file: SoundFile, kind: str) -> Iterator[np.ndarray]:
-    """The samples of an open file as they are, channels averaged; what is no number is silence."""
-    for block in file.blocks(blocksize=BLOCK, dtype=kind, always_2d=True):
+    """The samples of an open file as they are, channels averaged; what is no number is silence.
+
+    One piece may take the place of another: fresh memory for each would cost more than reading them.
+    """
+    room = np.empty((BLOCK, file.channels), kind)
+    for block in file.blocks(out=room, dtype=kind, always_2d=True):
         mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1, dtype=np.float32)
         yield np.nan_to_num(mono, posinf=0, neginf=0) if kind == "float32" else mono
 

@@ -14,8 +14,8 @@ WORTH = 4
 """Thinning by less gains nothing."""
 OUT = 8
 """Samples that a block of a thinned sound has."""
-BLOCKS = 64
-"""Blocks to a matrix product: few enough that it stays on one core, where others have their own work."""
+TOGETHER = 1 << 14
+"""Samples to a matrix product: few enough that it stays on one core, since others have their own work."""
 SHARPNESS = 9.4
 """Of the window of the filter: what would be folded back is 94 dB fainter (Kaiser)."""
 
@@ -51,34 +51,37 @@ def thinning(rate: int, wanted: int) -> int:
 def thinned(pieces: Iterator[np.ndarray], by: int) -> Iterator[np.ndarray]:
     """One sample for every so many: the weighted mean of those around it.
 
-    A filter as long as a block of samples reaches into no more than two blocks, so that one matrix makes of each block
-    what it adds to its own samples and to those of the block before.
+    A filter as long as a block of samples reaches into no more than two blocks: what each adds to its own outputs, and
+    to those of the block before, is a matrix product.
     """
-    block, matrix = OUT * by, _filters(by)
+    block, (own, earlier) = OUT * by, _filters(by)
+    rows = max(TOGETHER // block, 1)
     waiting = np.zeros(block // 2, np.float32)  # the filter reaches half of its length back
-    before = np.zeros((1, OUT), np.float32)
+    begun = np.zeros(OUT, np.float32)
     taken, given = 0, -OUT  # the first outputs are of the time before the recording
     for piece in chain(pieces, [None]):
         taken += 0 if piece is None else len(piece)
-        rest = np.zeros((BLOCKS + 2) * block, np.float32)
-        waiting = np.concatenate([waiting, rest if piece is None else piece], dtype=np.float32)
-        whole = len(waiting) // (BLOCKS * block) * BLOCKS
+        rest = np.zeros((rows + 2) * block, np.float32) if piece is None else piece
+        waiting = np.concatenate([waiting, rest], dtype=np.float32)
+        whole = len(waiting) // (rows * block) * rows
         if whole:
-            parts = (waiting[: whole * block].reshape(-1, BLOCKS, block) @ matrix).reshape(-1, 2 * OUT)
-            waiting = waiting[whole * block :]
-            own = np.concatenate([before, parts[:, :OUT]])
-            told = (own[:-1] + parts[:, OUT:]).ravel()[max(-given, 0) : round(taken / by) - given]
-            before, given = own[-1:], max(given, 0) + len(told)
+            blocks = waiting[: whole * block].reshape(-1, rows, block)
+            told, next_begun = (blocks @ earlier).ravel(), (blocks @ own).ravel()
+            told[:OUT] += begun
+            told[OUT:] += next_begun[:-OUT]
+            waiting, begun = waiting[whole * block :], next_begun[-OUT:].copy()
+            told = told[max(-given, 0) : round(taken / by) - given]
+            given = max(given, 0) + len(told)
             yield told
 
 
 @cache
-def _filters(by: int) -> np.ndarray:
-    """(samples of a block, its own outputs and those of the block before)."""
+def _filters(by: int) -> tuple[np.ndarray, np.ndarray]:
+    """(samples of a block, outputs): what a block adds to its own outputs, and to those of the block before."""
     half = OUT // 2 * by
     at = np.arange(1 - half, half)
     bell = np.sinc(at / by) * np.kaiser(len(at), SHARPNESS)
     weights = np.zeros((2 * OUT * by, OUT), np.float32)
     for number in range(OUT):
         weights[number * by + 1 : number * by + 1 + len(at), number] = bell / bell.sum()
-    return np.hstack(np.split(weights, 2))
+    return weights[: OUT * by], weights[OUT * by :]
