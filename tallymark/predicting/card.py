@@ -39,6 +39,11 @@ class Card:
             recipe = make_recipe(told["recipe"])
             more = told.get("facts", {}), told.get("curve", {}), told.get("seconds")
             return cls(told["challenge"], recipe, tuple(told["classes"]), *more)
-        except (ValueError, KeyError, TypeError):
-            found, remedy = "no card that can be read", "use a model.onnx that training wrote"
-            raise BadInput(Problem("bad_model", str(path), found, "a model of this package", remedy)) from None
+        except BadInput as bad:
+            found = f"a card with {next(iter(bad.problems)).found}"
+        except KeyError as missing:
+            found = f"a card without {missing}"
+        except (ValueError, TypeError):
+            found = "a card that cannot be read" if text else "no card"
+        remedy = "use a model.onnx that training wrote"
+        raise BadInput(Problem("bad_model", str(path), found, "a model of this package", remedy))
