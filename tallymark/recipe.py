@@ -42,6 +42,7 @@ class Recipe:
     epochs: times that every item is seen. batch: windows at a time; accumulate: batches to a step.
     rate: learning rate at its height; body: how much of it the backbone gets. decay: weight decay.
     warmup: share of the training in which the rate rises. average: how much of the averaged weights stays each step.
+    anchor: how much of the weights that it began with stays in those that predict.
     clip: largest norm of the gradients. precision: `auto` takes bf16 where the machine is fast at it.
     calm: the last share of a training, without mixing. judged: how often the model is judged by the official rule on
     the way. seed: of everything random.
@@ -80,6 +81,7 @@ class Recipe:
     decay: Amount = Amount(0.01)
     warmup: Share = Share(0.05)
     average: Share = Share(0.998)
+    anchor: Share = Share(0.0)
     clip: float = 5.0
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     calm: Share = Share(0.1)

@@ -98,7 +98,10 @@ class ClassHead(nn.Module):
         self.linear = nn.Linear(inputs, classes)
 
     def forward(self, coarse: Tensor) -> Tensor:
-        power = self.power.clamp(1, 8)
-        pooled = coarse.clamp(min=1e-4).pow(power).mean((2, 3)).pow(1 / power)
-        out: Tensor = self.linear(self.drop(pooled))
+        out: Tensor = self.linear(self.drop(self.pool(coarse)))
         return out
+
+    def pool(self, coarse: Tensor) -> Tensor:
+        """The features of a whole picture."""
+        power = self.power.clamp(1, 8)
+        return coarse.clamp(min=1e-4).pow(power).mean((2, 3)).pow(1 / power)

@@ -47,7 +47,7 @@ class Fit:
     def __init__(self, network: Network, batches: Batches, recipe: Recipe, folder: Path, place: Place) -> None:
         self.batches, self.recipe, self.folder, self.place = batches, recipe, folder, place
         self.network = network.to(place.device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
-        self.average = Average(self.network, recipe.average)
+        self.average = Average(self.network, recipe.average, recipe.anchor)
         self.optimiser = make_optimiser(self.network, recipe)
         self.precision = choose_precision(recipe.precision, place.device)
         self.scaler = torch.amp.GradScaler(place.device.type, enabled=self.precision == torch.float16)
@@ -89,12 +89,11 @@ class Fit:
 
     def _begin(self) -> None:
         """The first guess of all processes is that of the first one's first batch; unless they go on from a run."""
-        if self.network.begun:
-            return
-        first = next(self.batches.epoch(0, lambda batch: True))
-        truth: Any = first.truth.to(self.place.device)
-        self.network.begin(truth)
-        self.average.network.load_state_dict(self.network.state_dict())
+        if not self.network.begun:
+            first = next(self.batches.epoch(0, lambda batch: True))
+            truth: Any = first.truth.to(self.place.device)
+            self.network.begin(truth)
+        self.average.begin(self.network)
 
     def _batches(self, clock: Clock) -> Iterator[Batch]:
         """Batches without end, from where the training stands."""
@@ -165,6 +164,7 @@ class Fit:
             "network": self.network.state_dict(),
             "average": self.average.network.state_dict(),
             "average_steps": self.average.steps,
+            "first": self.average.first,
             "optimiser": self.optimiser.state_dict(),
             "scaler": self.scaler.state_dict(),
             "random": torch.get_rng_state(),
@@ -184,7 +184,7 @@ class Fit:
         state: dict[str, Any] = torch.load(self.folder / CHECKPOINT, weights_only=True, map_location=self.place.device)
         self.network.load_state_dict(state["network"])
         self.average.network.load_state_dict(state["average"])
-        self.average.steps = state["average_steps"]
+        self.average.steps, self.average.first = state["average_steps"], state["first"]
         self.optimiser.load_state_dict(state["optimiser"])
         self.scaler.load_state_dict(state["scaler"])
         torch.set_rng_state(state["random"].cpu())

@@ -6,7 +6,7 @@ import copy
 import math
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from tallymark.model.network import Network
 from tallymark.recipe import Recipe
@@ -41,11 +41,22 @@ def set_rate(optimiser: torch.optim.Optimizer, done: float, warmup: float) -> fl
 
 
 class Average:
-    """A copy of the network whose weights follow the trained ones slowly; it predicts better than they do."""
+    """A copy of the network whose weights follow the trained ones slowly; it predicts better than they do.
 
-    def __init__(self, network: Network, keep: float) -> None:
+    anchor: how much of what it began with stays in it. Between the two lie weights that err less than either
+    (Wortsman et al. 2022), where the first were good for something.
+    """
+
+    def __init__(self, network: Network, keep: float, anchor: float = 0.0) -> None:
         self.network = copy.deepcopy(network).eval().requires_grad_(False)
-        self.keep, self.steps = keep, 0
+        self.keep, self.anchor, self.steps = keep, anchor, 0
+        self.first: dict[str, Tensor] = {}
+
+    def begin(self, network: nn.Module) -> None:
+        """What the network is like before it learns."""
+        self.network.load_state_dict(network.state_dict())
+        if self.anchor:
+            self.first = {name: value.clone() for name, value in network.state_dict().items()}
 
     @torch.no_grad()
     def follow(self, network: nn.Module) -> None:
@@ -55,6 +66,7 @@ class Average:
         own = self.network.state_dict()
         for name, value in network.state_dict().items():
             if value.dtype.is_floating_point:
-                own[name].lerp_(value, 1 - keep)
+                aim = value.lerp(self.first[name], self.anchor) if self.first else value
+                own[name].lerp_(aim, 1 - keep)
             else:
                 own[name].copy_(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.geometry import Instants
 from tallymark.data.items import Items
 from tallymark.data.splits import Folds, make_folds
-from tallymark.model.network import Network, make_network
+from tallymark.model.network import Classes, Network, make_network
 from tallymark.model.weights import WEIGHTS, read_state
 from tallymark.predicting.card import Card
 from tallymark.predicting.curve import Curve, measure
@@ -28,9 +29,10 @@ from tallymark.scoring.score import Score
 from tallymark.training.batches import Batches, Source, Together
 from tallymark.training.devices import Place, take_place
 from tallymark.training.export import export
-from tallymark.training.fit import Fit
+from tallymark.training.fit import CHECKPOINT, Fit
 from tallymark.training.judging import Official
 from tallymark.training.pictures import Pictures
+from tallymark.training.probe import begin_classes
 from tallymark.training.recordings import Recordings
 from tallymark.training.sweeps import Sweeps
 
@@ -157,9 +159,9 @@ def _train_one(
     if place.first:
         folder.mkdir(parents=True, exist_ok=True)
     count = max(len(classes), 1)
-    begun = recipe.but(weights=weights_for(recipe.weights, folder.name if models > 1 else ""))
-    network = make_network(begun, count, class_groups(recipe, classes))
-    finished = folder / WEIGHTS
+    own = recipe.but(weights=weights_for(recipe.weights, folder.name if models > 1 else ""))
+    network = make_network(own, count, class_groups(recipe, classes))
+    finished, going_on = folder / WEIGHTS, plan.resume and (folder / CHECKPOINT).exists()
     if plan.resume and finished.exists():
         network.load_state_dict(read_state(finished))
         return network.eval()
@@ -168,7 +170,11 @@ def _train_one(
     batches = Batches(source, recipe, count, place.rank, place.world)
     minutes = None if plan.minutes is None else plan.minutes / models
     judge = Official(held.judged, recipe.but(views=1), plan.rule)  # one view tells epochs apart as well as eight
-    weights = Fit(network, batches, recipe, folder, place).run(judge, minutes, resume=plan.resume)
+    fit, begun = Fit(network, batches, recipe, folder, place), time.monotonic()
+    if place.first and isinstance(network, Classes) and recipe.weights != "none" and not (network.begun or going_on):
+        begin_classes(network, held.learned, recipe)
+    left = None if minutes is None else max(minutes - (time.monotonic() - begun) / 60, minutes / 10)
+    weights = fit.run(judge, left, resume=plan.resume)
     for one in sources:
         problems.merge(one.problems)
     if place.first:

@@ -63,7 +63,7 @@ class Killed(Exception):
 def test_going_on_after_a_kill_equals_an_uninterrupted_training(
     sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int
 ) -> None:
-    train(sets, "wheat", tmp_path / "whole")
+    train(sets, "wheat", tmp_path / "whole", anchor=0.3)
     learn, steps = fit.Fit._learn, 0
 
     def stumble(self: fit.Fit, *given: Any, **named: Any) -> dict[str, float]:
@@ -75,14 +75,14 @@ def test_going_on_after_a_kill_equals_an_uninterrupted_training(
 
     monkeypatch.setattr(fit.Fit, "_learn", stumble)
     with pytest.raises(Killed):
-        train(sets, "wheat", tmp_path / "parted")
+        train(sets, "wheat", tmp_path / "parted", anchor=0.3)
     monkeypatch.undo()
     assert not (tmp_path / "parted" / "weights.pt").exists()
-    train(sets, "wheat", tmp_path / "parted", resume=True)
+    train(sets, "wheat", tmp_path / "parted", resume=True, anchor=0.3)
     assert same(tmp_path / "whole", tmp_path / "parted")
     recipe = tmp_path / "parted" / "recipe.toml"
     with pytest.raises(BadInput, match="other_recipe"):
-        train(sets, "wheat", tmp_path / "parted", resume=True, epochs=4)
+        train(sets, "wheat", tmp_path / "parted", resume=True, anchor=0.3, epochs=4)
     assert recipe.exists()
 
 

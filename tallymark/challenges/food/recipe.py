@@ -7,7 +7,7 @@ SMALL = PictureRecipe().but(
     backbone="lite0",
     weights="imagenet",
     frozen=4,
-    side=288,
+    side=256,
     crop=192,
     zoom=2,
     flip=0,
@@ -21,6 +21,7 @@ SMALL = PictureRecipe().but(
     rate=2e-3,
     body=0.4,
     decay=0.02,
+    anchor=0.4,
     epochs=12,
     judged=4,
     folds=5,
@@ -29,7 +30,7 @@ SMALL = PictureRecipe().but(
 PRESETS = {
     "tiny": SMALL.but(
         backbone="plain", weights="none", frozen=0, body=1, width=12, side=64, crop=64, zoom=1.3, rate=4e-3, epochs=20,
-        batch=16, mixup=0, cutmix=0, trim=0, judged=2, average=0.98, views=1,
+        batch=16, anchor=0, mixup=0, cutmix=0, trim=0, judged=2, average=0.98, views=1,
     ),
     "small": SMALL,
     # What the literature on noisy labels agrees on: mixing, averaging, leaving out the worst, more pixels.
