@@ -29,6 +29,7 @@ from tallymark import modelling
 from tallymark.data.scans import read_scan, seen_from_above
 from tallymark.model.network import make_network
 from tallymark.predicting.card import Card
+from tallymark.predicting.frame import BLOCK
 from tallymark.predicting.predict import Predictor
 from tallymark.predicting.runtime import Runtime, Session
 from tallymark.predicting.windows import HEARD
@@ -36,7 +37,7 @@ from tallymark.recipe import class_groups
 from tallymark.training.export import export
 from tallymark.training.train import class_names
 
-RATES = {2000: 2.0, 32000: 0.5}
+RATES = {2000: 2.0, 32000: 1.0}
 """Samples a second of the recordings, and how many hours of these there are."""
 FILE = 1800
 """Seconds of a recording, as in the official test set."""
@@ -79,19 +80,21 @@ def upcalls(preset: str, runtime: Runtime, threads: int, rounds: int) -> None:
         model, recipe = Path(temporary) / "model.onnx", modelling.find_preset("upcalls", preset)
         export(make_network(recipe, 1).eval(), Card("upcalls", recipe), model)
         predictor, shared = Predictor([model], runtime, threads), bare_model(model, runtime, threads)
-        window = np.random.default_rng(0).standard_normal((1, recipe.bands, HEARD, 1)).astype(np.float32)
         for rate, hours in RATES.items():
             folder = Path(temporary) / str(rate)
             make_noise(folder, rate, hours)
             catalog = tallymark.read("upcalls", folder)
-            calls = range(round(hours * 3600 / recipe.hop / HEARD))
+            frames = hours * 3600 / recipe.hop
+            calls = range(round(frames / HEARD))
+            width = round(frames / len(calls) / BLOCK) * BLOCK
+            window = np.random.default_rng(0).standard_normal((1, recipe.bands, width, 1)).astype(np.float32)
             compare(
                 Contenders(
                     f"upcalls {preset}, {rate} Hz",
                     hours,
                     "h",
-                    lambda calls=calls: [shared(window) for _ in calls],
-                    lambda calls=calls: side_by_side(predictor.sessions[0], window, calls, threads),
+                    lambda calls=calls, window=window: [shared(window) for _ in calls],
+                    lambda calls=calls, window=window: side_by_side(predictor.sessions[0], window, calls, threads),
                     lambda catalog=catalog: predictor.predict(catalog),
                 ),
                 runtime,

@@ -48,28 +48,28 @@ def sound_windows(blocks: Iterable[np.ndarray]) -> Iterator[Window]:
     They begin at whole blocks, and overlap by more than the network sees around a moment, so that it makes no
     difference where one ends.
     """
-    waiting: list[np.ndarray] = []
-    start = length = 0
+    size, start, filled = HEARD + 2 * AROUND, 0, 0
+    grid = np.empty(0, np.float32)
     for block in blocks:
-        waiting.append(block)
-        length += block.shape[1]
-        if length < HEARD + 2 * AROUND:
-            continue
-        level = np.concatenate(waiting, axis=1)
-        while level.shape[1] >= HEARD + 2 * AROUND:
-            yield _stretch(level[:, : HEARD + 2 * AROUND], start, HEARD + AROUND)
-            level, start = level[:, HEARD:], start + HEARD
-        waiting, length = [level], level.shape[1]
-    if length:
-        level = np.concatenate(waiting, axis=1)
-        yield _stretch(level, start, level.shape[1])
+        grid = grid if filled else np.empty((len(block), size), np.float32)
+        while block.shape[1]:
+            count = min(block.shape[1], size - filled)
+            grid[:, filled : filled + count] = block[:, :count]
+            filled, block = filled + count, block[:, count:]
+            if filled == size:
+                yield _stretch(grid, start, HEARD + AROUND)
+                before, grid = grid, np.empty_like(grid)
+                filled, start = 2 * AROUND, start + HEARD
+                grid[:, :filled] = before[:, HEARD:]
+    if filled:
+        yield _stretch(grid[:, :filled], start, filled)
 
 
 def _stretch(level: np.ndarray, start: int, stop: int) -> Window:
     """Levels from a frame on, of which those before `stop` are told; the first stretch is told from its beginning."""
     short = -level.shape[1] % BLOCK
-    grid = (np.pad(level, ((0, 0), (0, short))) if short else level)[..., None]
-    return Window(np.ascontiguousarray(grid, np.float32), start, 0, (AROUND if start else 0, 0, stop, len(level)))
+    grid = np.ascontiguousarray(np.pad(level, ((0, 0), (0, short))) if short else level)[..., None]
+    return Window(grid, start, 0, (AROUND if start else 0, 0, stop, len(level)))
 
 
 def spans(length: int, largest: int, lap: int) -> Iterator[tuple[int, int, int, int]]:
