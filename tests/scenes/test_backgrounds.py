@@ -27,7 +27,7 @@ def test_calls_are_added_and_nothing_else_changes(rate: int) -> None:
     calls = upcalls(stream(0), 120, 400, 1.0)
     assert span.tolist() == [[call.start, call.end] for call in calls]
     added = samples / 32768 - heard
-    quiet = np.ones(len(added), bool)
+    quiet, compared = np.ones(len(added), bool), 0
     in_band = 0.02 * np.sqrt(300 / (rate / 2))
     for call in calls:
         first, last = round(call.start * rate), round((call.start + len(call.sound.wave) / 2000) * rate)
@@ -36,7 +36,8 @@ def test_calls_are_added_and_nothing_else_changes(rate: int) -> None:
         if alone:
             loud = added[first:last].std() / (in_band * call.sound.wave.std())
             assert 20 * np.log10(loud) == pytest.approx(call.sound.strength, abs=1.5)
-    assert len(calls) > 3
+            compared += 1
+    assert compared
     assert np.abs(added[quiet]).max() < 1 / 32768
 
 
