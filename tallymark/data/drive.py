@@ -67,11 +67,14 @@ class Drive:
         stacked = []
         for at in self._earlier(row, sweeps):
             points = read_sweep(Path(self.shots["file"][at]), self.columns)
-            points = points[np.isfinite(points[:, :3]).all(axis=1)]
-            lag = (self.shots["timestamp"][row] - self.shots["timestamp"][at]) / 1e6
-            place = self._carry(points[:, :3], at, row, frame)
-            stacked.append(np.column_stack([place, points[:, 3], np.full(len(points), lag)]).astype(np.float32))
-        return np.concatenate(stacked)
+            finite = np.isfinite(points[:, :3])
+            points = points if finite.all() else points[finite.all(axis=1)]
+            own = np.empty((len(points), 5), np.float32)
+            own[:, :3] = self._carry(points[:, :3], at, row, frame)
+            own[:, 3] = points[:, 3]
+            own[:, 4] = (self.shots["timestamp"][row] - self.shots["timestamp"][at]) / 1e6
+            stacked.append(own)
+        return stacked[0] if len(stacked) == 1 else np.concatenate(stacked)
 
     def volumes(self, item: int, cuboids: Cuboids, frame: Frame = "sensor") -> Cuboids:
         """Volumes in the world, as truth has them, seen from the frame of an item's lidar."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tallymark.data.bird import Bird, bin_points, list_points
+from tallymark.data.bird import Bird, Board, bin_points, list_points
 from tallymark.data.catalog import Catalog
 from tallymark.data.frames import Poses
 from tallymark.data.media import BadMedia
@@ -64,12 +64,17 @@ def bird_of(recipe: LidarRecipe) -> Bird:
     return bird
 
 
-def seen_from_above(points: np.ndarray, recipe: LidarRecipe, rng: np.random.Generator | None = None) -> np.ndarray:
-    """Points as the network of a recipe is shown them: bins (side, side, channels), or a list (points, 1, 6)."""
+def seen_from_above(
+    points: np.ndarray, recipe: LidarRecipe, rng: np.random.Generator | None = None, board: Board | None = None
+) -> np.ndarray:
+    """Points as the network of a recipe is shown them: bins (side, side, channels), or a list (points, 1, 6).
+
+    board: one of the recipe's own ground to draw bins on, if it may be used again.
+    """
     bird = bird_of(recipe)
     points = points if recipe.front >= ALL_ROUND else points[ahead_of(points, recipe.front)]
     if recipe.reader == "bins":
-        return bin_points(points, bird)
+        return bin_points(points, bird) if board is None else board.draw(points)
     return list_points(points, bird, recipe.points, rng)[:, None]
 
 

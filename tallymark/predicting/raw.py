@@ -19,7 +19,7 @@ from tallymark.data.frames import Poses, join_poses, move_cuboids
 from tallymark.data.items import Items
 from tallymark.data.threads import ahead, in_background
 from tallymark.predicting.frame import BLOCK, GREY
-from tallymark.predicting.showing import Shown, show, turned_by
+from tallymark.predicting.showing import Shown, drawer, show, turned_by
 from tallymark.predicting.windows import Window
 from tallymark.problems import Problems
 from tallymark.recipe import Recipe, SoundRecipe, class_groups
@@ -155,8 +155,10 @@ def _told(shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe) -> It
     """Every window of every item with its maps, in order; as many at a time as the models can be shown at once."""
     windows = ((number, one, window) for number, one in enumerate(shown) for window in one.windows)
 
+    draw = drawer(recipe)
+
     def tell(seen: tuple[int, Shown, Window]) -> tuple[int, Shown, Window, Maps]:
-        return *seen, mean_maps(seen[2].grid, models, recipe)
+        return *seen, mean_maps(draw(seen[2].grid), models, recipe)
 
     at_once = min(getattr(model, "at_once", 1) for model in models)
     return map(tell, windows) if at_once == 1 else ahead(tell, in_background(windows, at_once), at_once, at_once)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +12,7 @@ import numpy as np
 
 from tallymark.centres.views import View
 from tallymark.data.audio import read_header
+from tallymark.data.bird import Board
 from tallymark.data.catalog import Catalog
 from tallymark.data.frames import Poses
 from tallymark.data.images import read_picture
@@ -19,7 +21,7 @@ from tallymark.data.scans import UPRIGHT, Scan, bird_of, read_scan, seen_from_ab
 from tallymark.data.spectrogram import Ear, levels
 from tallymark.data.threads import ahead, in_background
 from tallymark.predicting.frame import squared
-from tallymark.predicting.windows import Window, picture_windows, sound_windows
+from tallymark.predicting.windows import Window, heard_around, picture_windows, sound_windows
 from tallymark.problems import BadInput, Problem, Problems
 from tallymark.recipe import LidarRecipe, PictureRecipe, Recipe, SoundRecipe
 
@@ -83,13 +85,27 @@ def ear_of(recipe: SoundRecipe) -> Ear:
 def _from_above(scan: Scan, recipe: LidarRecipe) -> Shown:
     """All that is seen around a vehicle as one window, from whose corner the world is reached."""
     side = bird_of(recipe).side
-    window = Window(seen_from_above(scan.points, recipe), 0, 0, (0, 0, side, side))
+    window = Window(scan.points, 0, 0, (0, 0, side, side))
     corner = Poses.of(UPRIGHT, (-recipe.reach, -recipe.reach, 0))
     return Shown((2 * recipe.reach, 2 * recipe.reach), [window], recipe.cell, corner.then(scan.stand))
 
 
+def drawer(recipe: Recipe) -> Callable[[np.ndarray], np.ndarray]:
+    """How what a window holds becomes a grid. Points are drawn by the thread that shows them, on a board of its own."""
+    if not isinstance(recipe, LidarRecipe):
+        return lambda grid: grid
+    own, bird = threading.local(), bird_of(recipe)
+
+    def draw(points: np.ndarray) -> np.ndarray:
+        if not hasattr(own, "board"):
+            own.board = Board(bird)
+        return seen_from_above(points, recipe, board=own.board)
+
+    return draw
+
+
 def turned_by(grid: np.ndarray, view: View, recipe: Recipe) -> np.ndarray:
-    """What a window shows, as seen by a view."""
+    """A grid, as seen by a view."""
     if isinstance(recipe, LidarRecipe) and recipe.reader == "pillars":
         return view.of_points(grid, bird_of(recipe).side)
     return view.of(grid)
@@ -98,7 +114,8 @@ def turned_by(grid: np.ndarray, view: View, recipe: Recipe) -> np.ndarray:
 def _open(path: Path, recipe: Recipe) -> Shown:
     if isinstance(recipe, SoundRecipe):
         ear, seconds = ear_of(recipe), read_header(path).seconds
-        return Shown((seconds, np.nan), in_background(sound_windows(levels(path, ear))), recipe.hop)
+        windows = sound_windows(levels(path, ear), heard_around(recipe))
+        return Shown((seconds, np.nan), in_background(windows), recipe.hop)
     if not isinstance(recipe, PictureRecipe):
         raise ValueError(f"nothing is known of showing {recipe.finds}")
     picture = read_picture(path)

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tallymark.predicting.frame import BLOCK, fitted, padded
+from tallymark.recipe import SoundRecipe
 
 LARGEST = 1536
 """Pixels across and down that are shown at once: more costs memory and gains nothing."""
-HEARD, AROUND = 8192, 256
-"""Frames of a recording that are told at once, and frames on either side that are heard with them."""
+HEARD = 8192
+"""Frames of a recording that are told at once."""
 LAP = 256
 """Pixels that neighbouring windows share, so that each thing is seen with what is around it in one of them."""
 
@@ -20,7 +21,8 @@ LAP = 256
 class Window(NamedTuple):
     """A part of an item as the network sees it.
 
-    grid: (height, width, channels) in whole blocks. x, y: where its upper left corner lies, in the network's pixels.
+    grid: (height, width, channels) in whole blocks; of a sweep its points, by which such a grid is drawn later.
+    x, y: where its upper left corner lies, in the network's pixels.
     inside: left, top, right and bottom of what is told from this window; beyond, another one sees better.
     """
 
@@ -42,13 +44,23 @@ def picture_windows(picture: np.ndarray, side: int) -> tuple[list[Window], float
     return shown, max(picture.shape[:2]) / max(height, width)  # the shorter side is rounded
 
 
-def sound_windows(blocks: Iterable[np.ndarray]) -> Iterator[Window]:
+def heard_around(recipe: SoundRecipe) -> int:
+    """Frames on either side of a moment on which it depends what is told of it, in whole blocks.
+
+    That is what the network of sound sees, by the convolutions of its stages, of the pyramid and of the head, and up
+    to a cell of its coarsest stage more; and the gap, within which a stronger peak would hide it.
+    """
+    network = 1 + 45 + 60 * (recipe.depth - 1) + 14 + 2 + 16
+    return -(-(network + round(recipe.gap / recipe.hop)) // BLOCK) * BLOCK
+
+
+def sound_windows(blocks: Iterable[np.ndarray], around: int) -> Iterator[Window]:
     """Windows on the levels of a recording, (bands, frames) at a time, of which only a few minutes are kept.
 
-    They begin at whole blocks, and overlap by more than the network sees around a moment, so that it makes no
-    difference where one ends.
+    They begin at whole blocks, and each is heard with `around` frames on either side, so that it makes no difference
+    where one ends.
     """
-    size, start, filled = HEARD + 2 * AROUND, 0, 0
+    size, start, filled = HEARD + 2 * around, 0, 0
     grid = np.empty(0, np.float32)
     for block in blocks:
         grid = grid if filled else np.empty((len(block), size), np.float32)
@@ -57,19 +69,19 @@ def sound_windows(blocks: Iterable[np.ndarray]) -> Iterator[Window]:
             grid[:, filled : filled + count] = block[:, :count]
             filled, block = filled + count, block[:, count:]
             if filled == size:
-                yield _stretch(grid, start, HEARD + AROUND)
+                yield _stretch(grid, start, around, HEARD + around)
                 before, grid = grid, np.empty_like(grid)
-                filled, start = 2 * AROUND, start + HEARD
+                filled, start = 2 * around, start + HEARD
                 grid[:, :filled] = before[:, HEARD:]
     if filled:
-        yield _stretch(grid[:, :filled], start, filled)
+        yield _stretch(grid[:, :filled], start, around, filled)
 
 
-def _stretch(level: np.ndarray, start: int, stop: int) -> Window:
+def _stretch(level: np.ndarray, start: int, around: int, stop: int) -> Window:
     """Levels from a frame on, of which those before `stop` are told; the first stretch is told from its beginning."""
     short = -level.shape[1] % BLOCK
     grid = np.ascontiguousarray(np.pad(level, ((0, 0), (0, short))) if short else level)[..., None]
-    return Window(grid, start, 0, (AROUND if start else 0, 0, stop, len(level)))
+    return Window(grid, start, 0, (around if start else 0, 0, stop, len(level)))
 
 
 def spans(length: int, largest: int, lap: int) -> Iterator[tuple[int, int, int, int]]:

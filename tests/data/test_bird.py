@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.data.bird import LISTED, MANY, Bird, bin_points, list_points
+from tallymark.data.bird import LISTED, MANY, Bird, Board, bin_points, list_points
 
 SMALL = Bird(reach=4, low=-1, high=3, cell=0.5, slices=4)
 
@@ -49,6 +49,13 @@ def test_bins_are_those_of_a_plain_loop(seed: int, count: int) -> None:
     assert grid.dtype == np.float32
     assert grid.shape == (16, 16, 8) == (SMALL.side, SMALL.side, SMALL.channels)
     np.testing.assert_allclose(grid, plainly(points, SMALL), atol=1e-6)
+
+
+def test_a_board_shows_only_what_was_drawn_last() -> None:
+    board = Board(SMALL)
+    for seed, count in ((0, 300), (1, 4), (2, 100)):
+        points = some_points(seed, count)
+        assert np.array_equal(board.draw(points), bin_points(points, SMALL))
 
 
 def test_a_point_is_where_it_should_be() -> None:

@@ -78,6 +78,24 @@ def test_seams_do_not_exist(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert np.allclose(found[0].confidence[order[0]], other.confidence[order[1]], atol=1e-4)
 
 
+@pytest.mark.parametrize(("depth", "gap"), [(1, 1.0), (2, 1.0), (4, 3.0)])
+def test_windows_hear_as_far_around_as_the_network(depth: int, gap: float) -> None:
+    """A frame changes what is told within `heard_around` of it, less the gap, and little less than that."""
+    recipe = RECIPE.but(depth=depth, gap=gap)
+    network, around = make_network(recipe, 1).eval().double(), windows.heard_around(recipe)
+    network_reach = around - round(gap / recipe.hop)
+    quiet = torch.from_numpy(np.random.default_rng(0).standard_normal((1, 1, 96, 4 * around)))
+    reached = 0
+    for frame in range(2 * around, 2 * around + windows.BLOCK):  # a block has all places that a frame can have
+        loud = quiet.clone()
+        loud[..., frame] += 9
+        with torch.inference_mode():
+            told, other = (network(level)["heat"][0, 0, 0] for level in (quiet, loud))
+        changed = np.flatnonzero((told != other).numpy())
+        reached = max(reached, frame - changed.min() * recipe.stride, (changed.max() + 1) * recipe.stride - frame)
+    assert network_reach - windows.BLOCK - 16 <= reached <= network_reach
+
+
 def test_false_alarms_are_remembered(recordings: Recordings) -> None:
     network = make_network(RECIPE, 1).eval()
     torch.nn.init.constant_(network.head.heat.bias, 3.0)  # it hears something everywhere
