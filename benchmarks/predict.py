@@ -37,13 +37,13 @@ from tallymark.recipe import class_groups
 from tallymark.training.export import export
 from tallymark.training.train import class_names
 
-RATES = {2000: 2.0, 32000: 1.0}
+RATES = {2000: 6.0, 32000: 3.0}
 """Samples a second of the recordings, and how many hours of these there are."""
 FILE = 1800
 """Seconds of a recording, as in the official test set."""
 
 
-SWEEPS = 60
+SWEEPS = 120
 
 
 class Contenders(NamedTuple):

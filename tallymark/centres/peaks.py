@@ -22,8 +22,11 @@ def find_peaks(heat: np.ndarray, least: float, most: int, reach: int = 1) -> Pea
     found = []
     for number, layer in enumerate(heat):
         highest = cv2.dilate(layer, np.ones((2 * reach + 1, 2 * reach + 1), np.uint8))
-        y, x = np.nonzero((layer >= highest) & (layer >= least))
-        found.append((np.full(len(y), number), y, x, layer[y, x]))
-    label, y, x, value = (np.concatenate(column) for column in zip(*found, strict=True))
+        at = np.flatnonzero((layer >= highest) & (layer >= least))
+        found.append((np.full(len(at), number), at, layer.ravel()[at]))
+    label, at, value = (np.concatenate(column) for column in zip(*found, strict=True))
+    if len(value) > most:  # most of them need not be sorted
+        hot = np.flatnonzero(value >= np.partition(value, -most)[-most])
+        label, at, value = label[hot], at[hot], value[hot]
     order = np.argsort(-value, kind="stable")[:most]
-    return Peaks(label[order], y[order], x[order], value[order])
+    return Peaks(label[order], *np.divmod(at[order], heat.shape[2]), value[order])

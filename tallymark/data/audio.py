@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 STREAMED = (0, 0xFFFFFFFF)
 """Sizes that a writer leaves in a header when it did not know the end."""
-BLOCK = 1 << 16
+BLOCK = 1 << 17
+"""Samples that are read at a time."""
 WHOLE = {"PCM_16": ("int16", 2.0**-15)}
 """Samples that are read as whole numbers, which is much quicker, and what one of these is worth."""
 

@@ -76,10 +76,10 @@ class Board:
 
 def _describe(points: np.ndarray, bird: Bird) -> tuple[np.ndarray, np.ndarray]:
     """The cells that have points, and the channels of each; few cells have any."""
-    cell, seen = _cells(points, bird)
-    height, lag = _height(seen, bird), seen[:, 4]
+    cell, height, seen = _cells(points, bird)
+    lag = points[:, 4].take(seen)
     in_cell = np.bincount(cell, minlength=bird.side**2)
-    filled = np.flatnonzero(in_cell)
+    filled = np.flatnonzero(in_cell > 0)
     place = np.empty(len(in_cell), np.int64)
     place[filled] = np.arange(len(filled))
     at, count = place[cell], in_cell[filled]
@@ -92,7 +92,7 @@ def _describe(points: np.ndarray, bird: Bird) -> tuple[np.ndarray, np.ndarray]:
     np.maximum.at(highest, at, height)
     np.minimum.at(lowest, at, height)
     column[:, -4], column[:, -3], column[:, -2] = highest, lowest, _many(count)
-    column[:, -1] = np.bincount(at, lag, minlength=len(filled)) / count
+    column[:, -1] = np.bincount(at, lag, minlength=len(filled)) / count if lag.any() else 0
     return filled, column
 
 
@@ -106,40 +106,38 @@ def list_points(points: np.ndarray, bird: Bird, most: int, rng: np.random.Genera
     """
     if bird.side**2 > EXACT:
         raise ValueError(f"the cells of a grid of {bird.side} x {bird.side} cannot be numbered in float32")
-    cell, seen = _cells(points, bird)
+    cell, height, seen = _cells(points, bird)
     if len(seen) > most:
         if rng is None:
             chosen = np.arange(most) * len(seen) // most
         else:
             chosen = rng.choice(len(seen), most, replace=False, shuffle=False)
-        cell, seen = cell[chosen], seen[chosen]
+        cell, height, seen = cell[chosen], height[chosen], seen[chosen]
+    x, y, lag = (points[:, axis].take(seen) for axis in (0, 1, 4))
     row, column = np.divmod(cell, bird.side)
     listed = np.zeros((most, LISTED), np.float32)
     listed[:, 0] = -1
     used = listed[: len(seen)]
     used[:, 0] = cell
-    used[:, 1] = (seen[:, 0] + bird.reach) / bird.cell - column - 0.5
-    used[:, 2] = (seen[:, 1] + bird.reach) / bird.cell - row - 0.5
-    used[:, 3] = _height(seen, bird)
-    used[:, 4] = seen[:, 4]
-    used[:, 5] = np.hypot(seen[:, 0], seen[:, 1]) / bird.reach
+    used[:, 1] = (x + bird.reach) / bird.cell - column - 0.5
+    used[:, 2] = (y + bird.reach) / bird.cell - row - 0.5
+    used[:, 3] = height
+    used[:, 4] = lag
+    used[:, 5] = np.hypot(x, y) / bird.reach
     return listed
 
 
-def _cells(points: np.ndarray, bird: Bird) -> tuple[np.ndarray, np.ndarray]:
-    """The cell of each point that is seen, and these points; what is not finite is not."""
+def _cells(points: np.ndarray, bird: Bird) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of the points that are seen: their cells, their heights as shares of what is seen, and which they are.
+
+    What is not finite is not seen.
+    """
     column, row = ((points[:, axis] + bird.reach) / bird.cell for axis in (0, 1))
-    height = _height(points, bird)
-    seen = (column >= 0) & (column < bird.side) & (row >= 0) & (row < bird.side) & (height >= 0) & (height < 1)
-    chosen = np.flatnonzero(seen)
-    cell = row.take(chosen).astype(np.int64) * bird.side + column.take(chosen).astype(np.int64)
-    return cell, points.take(chosen, axis=0)
-
-
-def _height(points: np.ndarray, bird: Bird) -> np.ndarray:
-    """The height of points as a share of what is seen."""
-    height: np.ndarray = (points[:, 2] - bird.low) / (bird.high - bird.low)
-    return height
+    height = (points[:, 2] - bird.low) / (bird.high - bird.low)
+    inside = (column >= 0) & (column < bird.side) & (row >= 0) & (row < bird.side) & (height >= 0) & (height < 1)
+    seen = np.flatnonzero(inside)
+    cell = row.take(seen).astype(np.int64) * bird.side + column.take(seen).astype(np.int64)
+    return cell, height.take(seen), seen
 
 
 def _many(count: np.ndarray) -> np.ndarray:

@@ -67,9 +67,9 @@ class Drive:
         stacked = []
         for at in self._earlier(row, sweeps):
             points = read_sweep(Path(self.shots["file"][at]), self.columns)
-            finite = np.isfinite(points[:, :3])
-            points = points if finite.all() else points[finite.all(axis=1)]
-            own = np.empty((len(points), 5), np.float32)
+            if not np.isfinite(points).all():
+                points = points[np.isfinite(points[:, :3]).all(axis=1)]
+            own = np.empty((5, len(points)), np.float32).T  # column by column, as they are used
             own[:, :3] = self._carry(points[:, :3], at, row, frame)
             own[:, 3] = points[:, 3]
             own[:, 4] = (self.shots["timestamp"][row] - self.shots["timestamp"][at]) / 1e6

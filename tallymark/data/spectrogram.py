@@ -143,23 +143,13 @@ def steadied(blocks: Iterator[np.ndarray], ear: Ear) -> Iterator[np.ndarray]:
 
 
 def _usual(block: np.ndarray) -> np.ndarray:
-    """(2, rows): the median of each row, and the median of how far its values lie from it.
-
-    Sorting once is quicker than two medians: the values nearest to the middle follow one another.
-    """
+    """(2, rows): the median of each row, and the median of how far its values lie from it."""
     ranked = np.sort(block, axis=1)
     middle = _middle(ranked.T)
-    half = block.shape[1] // 2
-    # Of an odd number of values the one in the middle, of an even number the mean of the two.
-    ways = [_within(ranked, middle, count) for count in (half + block.shape[1] % 2, half + 1)]
-    return np.stack([middle, (ways[0] + ways[1]) / 2])
-
-
-def _within(ranked: np.ndarray, middle: np.ndarray, count: int) -> np.ndarray:
-    """How far one has to go from the middle of each row for so many of its values."""
-    lower, upper = ranked[:, : ranked.shape[1] - count + 1], ranked[:, count - 1 :]
-    way: np.ndarray = np.maximum(middle[:, None] - lower, upper - middle[:, None]).min(axis=1)
-    return way
+    ranked -= middle[:, None]
+    away = np.abs(ranked, out=ranked)
+    away.sort(axis=1)
+    return np.stack([middle, _middle(away.T)])
 
 
 def _middle(ranked: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -34,6 +34,7 @@ APART = 10_000
 FEWEST = 30
 """Candidates that a window may have, however small it is."""
 
+A = TypeVar("A")
 Maps = dict[str, np.ndarray]
 Model = Callable[[np.ndarray], Maps]
 """Pictures (n, height, width, 3) as bytes to maps: heat, values, quality and presence; or classes."""
@@ -113,9 +114,15 @@ def _candidates(
     group = np.array(class_groups(recipe, classes), np.int64)
     stands, none = dict[int, Poses](), np.empty(0)
     columns = [(none, none, none, np.empty((0, code.values)), none, none, none)]
-    for number, one, window, maps in _told(shown, models, recipe):
-        presence[number] = max(presence[number], float(maps["presence"]))
-        x, y, values, score, label = _read_off(maps, window, recipe, group)
+    draw = drawer(recipe)
+
+    def tell(seen: tuple[int, Shown, Window]) -> tuple[int, Shown, float, tuple[np.ndarray, ...]]:
+        number, one, window = seen
+        maps = mean_maps(draw(window.grid), models, recipe)
+        return number, one, float(maps["presence"]), _read_off(maps, window, recipe, group)
+
+    for number, one, chance, (x, y, values, score, label) in _side_by_side(tell, shown, models):
+        presence[number] = max(presence[number], chance)
         every = np.ones(len(x))
         columns.append((number * every, x, y, values, score, label, one.by * every))
         if one.stand is not None:
@@ -151,15 +158,11 @@ def _read_off(maps: Maps, window: Window, recipe: Recipe, group: np.ndarray) -> 
     return x[kept] + window.x / stride, y[kept] + window.y / stride, values, score, peaks.label[kept]
 
 
-def _told(shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe) -> Iterator[tuple[int, Shown, Window, Maps]]:
-    """Every window of every item with its maps, in order; as many at a time as the models can be shown at once."""
+def _side_by_side(
+    tell: Callable[[tuple[int, Shown, Window]], A], shown: Iterable[Shown], models: Sequence[Model]
+) -> Iterator[A]:
+    """What is told of every window of every item, in order; of as many at a time as the models can be shown at once."""
     windows = ((number, one, window) for number, one in enumerate(shown) for window in one.windows)
-
-    draw = drawer(recipe)
-
-    def tell(seen: tuple[int, Shown, Window]) -> tuple[int, Shown, Window, Maps]:
-        return *seen, mean_maps(draw(seen[2].grid), models, recipe)
-
     at_once = min(getattr(model, "at_once", 1) for model in models)
     return map(tell, windows) if at_once == 1 else ahead(tell, in_background(windows, at_once), at_once, at_once)
 
