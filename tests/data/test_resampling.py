@@ -32,7 +32,7 @@ def tone(rate: int, hertz: float, seconds: float = 4.0) -> np.ndarray:
         (44_100, 10),
         (48_000, 12),
         (31_249, 1),
-    ],  # fmt: skip
+    ],
 )
 def test_rates_are_thinned_by_what_divides_them(rate: int, by: int) -> None:
     assert thinning(rate, WANTED) == by
