@@ -24,7 +24,7 @@ from tallymark.model.network import make_network
 from tallymark.recipe import class_groups
 from tallymark.registry import challenge_names
 from tallymark.training.batches import Batches
-from tallymark.training.devices import Place
+from tallymark.training.devices import Place, take_place
 from tallymark.training.fit import Fit
 from tallymark.training.train import class_names, make_source
 
@@ -43,11 +43,12 @@ def main() -> None:
     arguments = parser.parse_args()
     print("| recipe | bare windows a second | whole loop | of the bare network |")
     print("| --- | --- | --- | --- |")
-    for name in arguments.challenges:
-        compare(name, arguments.preset, arguments.rounds, arguments.out)
+    with take_place() as place:
+        for name in arguments.challenges:
+            compare(name, arguments.preset, arguments.rounds, arguments.out, place)
 
 
-def compare(name: str, preset: str, rounds: int, out: Path) -> None:
+def compare(name: str, preset: str, rounds: int, out: Path, place: Place) -> None:
     folder = out / name
     if not folder.exists():
         tallymark.synth(name, folder, items=ITEMS.get(name, 96))
@@ -56,7 +57,6 @@ def compare(name: str, preset: str, rounds: int, out: Path) -> None:
     known = catalog.select(catalog.labelled).of("train")
     names = class_names(known)
     classes = max(len(names), 1)
-    place = Place(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     batches = Batches(make_source(known, recipe), recipe, classes)
     with tempfile.TemporaryDirectory() as temporary:
         fit = Fit(make_network(recipe, classes, class_groups(recipe, names)), batches, recipe, Path(temporary), place)

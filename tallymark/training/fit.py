@@ -49,7 +49,7 @@ class Fit:
         self.network = network.to(place.device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
         self.average = Average(self.network, recipe.average, recipe.anchor)
         self.optimiser = make_optimiser(self.network, recipe)
-        self.precision = choose_precision(recipe.precision, place.device)
+        self.precision = choose_precision(recipe, place.device)
         self.scaler = torch.amp.GradScaler(place.device.type, enabled=self.precision == torch.float16)
         self.step, self.judgements = 0, 0
         self.judged_at = -1
