@@ -20,7 +20,7 @@ venv: .venv/installed-dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$*]"
 	touch $@
 
-demo: .venv/installed-train
+demo: .venv/installed-train .venv/installed-imagenet
 	$(BIN)/tallymark demo --out demo
 
 test: lint types

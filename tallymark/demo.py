@@ -12,6 +12,7 @@ from rich.console import Console
 
 from tallymark import modelling, verbs
 from tallymark.predicting.trivial import guess_for
+from tallymark.problems import BadInput, Problem
 from tallymark.registry import Challenge, challenge, challenge_names
 from tallymark.terminal import plural, show_table
 
@@ -21,10 +22,15 @@ SOLUTION = "solution.csv"
 """Where a synthetic data set has the answers for its test part."""
 
 
+MARK = ".demo"
+"""A file by which a folder of the demo is known: what lies in others is never overwritten."""
+
+
 def run(names: Sequence[str], out: Path, console: Console) -> None:
     """Write each challenge's files below `out`, and show what can be done with them."""
-    results = []
-    for what in [challenge(name) for name in names or challenge_names()]:
+    chosen, results = [challenge(name) for name in names or challenge_names()], []
+    _claim(out)
+    for what in chosen:
         console.rule(f"[bold]{what.name}[/bold]: {what.title}")
         folder = out / what.name
         if what.has("read") and what.has("synth"):
@@ -36,12 +42,19 @@ def run(names: Sequence[str], out: Path, console: Console) -> None:
     show_table("after a tiny training, on test items that were never seen", columns, results, console)
 
 
+def _claim(out: Path) -> None:
+    if out.exists() and not (out / MARK).exists() and (not out.is_dir() or any(out.iterdir())):
+        remedy = "name a new folder with --out"
+        raise BadInput(Problem("not_empty", str(out), "something", "a new folder, or one of a demo before", remedy))
+    out.mkdir(parents=True, exist_ok=True)
+    (out / MARK).touch()
+
+
 def _make_data(what: Challenge, folder: Path, console: Console) -> Path:
     """A data set in the official formats, and a page of what is in it."""
     data, page = folder / "data", folder / "explore.html"
-    settings = dict(getattr(what.module("synth"), "DEMO", {}))
     if not data.exists():
-        items = settings.pop("items", ITEMS)
+        items, settings = _settings(what)
         _say(console, f"making {data}: {items} items in the official formats")
         verbs.synth(what.name, data, items=items, **settings)
     options = reading_of(what)
@@ -53,9 +66,15 @@ def _make_data(what: Challenge, folder: Path, console: Console) -> Path:
     return data
 
 
+def _settings(what: Challenge) -> tuple[int, dict[str, Any]]:
+    """How many items the demo makes, and what they are like."""
+    settings = dict(getattr(what.module("synth"), "DEMO", {}))
+    return settings.pop("items", ITEMS), settings
+
+
 def reading_of(what: Challenge) -> dict[str, Any]:
     """How the demo's own data are to be read, where they differ from the official ones."""
-    return dict(getattr(what.module("synth"), "DEMO_READING", {}))
+    return verbs.reading_of(verbs.make_scenes(what.name, _settings(what)[1]))
 
 
 def _learn(what: Challenge, data: Path, folder: Path, console: Console) -> tuple[str, float, float, str, int]:
@@ -77,13 +96,12 @@ def _learn(what: Challenge, data: Path, folder: Path, console: Console) -> tuple
     truth = data / SOLUTION
     trivial, ours = (verbs.score(what.name, truth, path, **options) for path in (guessed, submission))
     ours.show(console)
-    extra = "".join(f" -r {name}={value}" for name, value in options.items())
     _suggest(
         console,
-        f"check {what.name} FOLDER{extra}",
-        f"train {what.name} FOLDER --out run{extra}",
-        f"predict run FOLDER --out submission.csv{extra}",
-        f"score {what.name} {truth} {submission}{extra}",
+        f"check {what.name} FOLDER",
+        f"train {what.name} FOLDER --out run",
+        "predict run FOLDER --out submission.csv",
+        f"check {what.name} submission.csv --against FOLDER",
     )
     return what.name, trivial.value, ours.value, ours.better, round(time.monotonic() - begun)
 

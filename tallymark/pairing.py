@@ -142,11 +142,22 @@ def expected_items(what: Challenge, source: Source, reading: Any, like: Items, p
     return items if problems.total == before else None
 
 
-def with_hours(what: Challenge, reading: Any, audio: Source, truth: Annotations[Any] | None, problems: Problems) -> Any:
-    """The reading with the hours of the recordings in a folder."""
+def with_hours(
+    what: Challenge,
+    reading: Any,
+    audio: Source,
+    truth: Annotations[Any] | None,
+    problems: Problems,
+    *,
+    named_only: bool = False,
+) -> Any:
+    """The reading with the hours of the recordings in a folder; `named_only`: of those that the truth names."""
     if not hasattr(reading, "hours"):
         raise BadInput(Problem("bad_option", "audio", what.name, "a challenge of recordings", "leave it out"))
     recordings = media_files(Path(audio), RECORDINGS, problems)
+    if named_only and truth is not None:
+        named = {Path(name).name for name in truth.items.ids}
+        recordings = [path for path in recordings if path.name in named]
     hours = hours_of(recordings, problems)
     names = {path.name for path in recordings}
     absent = [] if truth is None else [name for name in truth.items.ids if Path(name).name not in names]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,8 @@ def score(
     ----------
     truth: the official annotations, or a data folder that has them.
     images: a sample submission (or data folder) that names the ids to score; without it those of the truth are.
-    audio: (upcalls) the folder of recordings, whose headers give the hours.
+    audio: (upcalls) the folder of recordings, whose headers give the hours; where the truth is a data folder, those
+        of its labelled recordings count.
     options: the reading, e.g. `match="best_overall"`.
 
     Examples
@@ -54,6 +56,8 @@ def score(
     expected, [pair] = read_pairs(what, truth, [submission], images, reading, problems)
     if audio is not None:
         reading = with_hours(what, reading, audio, expected, problems)
+    elif hasattr(reading, "hours") and "hours" not in options and Path(truth).is_dir():
+        reading = with_hours(what, reading, truth, expected, problems, named_only=True)
     return what.score(*problems.checked(pair), reading)
 
 
@@ -267,20 +271,31 @@ def explore(
     write_page(catalog, f"{what.title}: {folder}", Path(out), problems=problems, seed=seed)
 
 
-def synth(name: str, folder: Source, *, items: int = 50, seed: int = 0, **options: object) -> None:
+def synth(name: str, folder: Source, *, items: int = 50, seed: int = 0, **options: object) -> dict[str, str]:
     """Write a synthetic data set in the challenge's official formats; the same seed gives the same bytes.
 
     options: what the scenes are like, e.g. `size=1024`; see `tallymark list CHALLENGE`.
+    Returns how the set has to be read, where that is not as the official one.
     """
-    maker = challenge(name).module("synth")
-    scenes, place = parse_reading(maker.Scenes, options), Path(folder)
+    scenes, place = make_scenes(name, options), Path(folder)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         remedy = "name a new folder: two sets in one would be read as one"
         raise BadInput(Problem("not_empty", str(place), "something", "a new or empty folder", remedy))
     if items < 1 or seed < 0:
         found, expected = f"items={items}, seed={seed}", "items from 1 on and a seed from 0 on"
         raise BadInput(Problem("bad_option", "synth", found, expected, "give e.g. items=50, seed=0"))
-    maker.write(place, items, seed, scenes)
+    challenge(name).module("synth").write(place, items, seed, scenes)
+    return reading_of(scenes)
+
+
+def make_scenes(name: str, options: Mapping[str, object]) -> Any:
+    """What a challenge's synthetic scenes are like, with these options."""
+    return parse_reading(challenge(name).module("synth").Scenes, options)
+
+
+def reading_of(scenes: object) -> dict[str, str]:
+    """The reading that files of such scenes need, where they differ from the official ones."""
+    return dict(getattr(scenes, "reading", {}))
 
 
 def read_truth(name: str, path: Source, **options: object) -> Annotations[Any]:

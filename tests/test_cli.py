@@ -127,6 +127,18 @@ def test_hours_come_from_audio_headers(tmp_path: Path) -> None:
     assert "corrupt_audio" in run("score", "upcalls", truth, detections, "--audio", tmp_path, code=2)
 
 
+def test_a_data_folder_as_truth_has_hours_of_its_own(tmp_path: Path) -> None:
+    folder, detections = tmp_path / "set", tmp_path / "detections.csv"
+    (folder / "test").mkdir(parents=True)
+    for name in ("a.wav", "b.wav", "test/c.wav"):  # of the last one nothing is known
+        soundfile.write(folder / name, np.zeros(2000 * 90), 2000)
+    (folder / "annotations.csv").write_text("filename,timestamp\na.wav,10\n")
+    detections.write_text("filename,timestamp\na.wav,50\n")
+    printed = json.loads(run("score", "upcalls", folder, detections, "--json"))
+    assert printed["fp_per_hour"] == 20
+    assert json.loads(run("score", "upcalls", folder, detections, "--hours", 2, "--json"))["fp_per_hour"] == 0.5
+
+
 def test_audio_is_for_recordings_only(tmp_path: Path) -> None:
     for file, text in zip(("truth", "submission"), GOOD["wheat"], strict=True):
         (tmp_path / f"{file}.csv").write_text(text)

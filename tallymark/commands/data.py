@@ -88,5 +88,6 @@ def synth(
         from tallymark import verbs
         from tallymark.terminal import say
 
-        verbs.synth(challenge, folder, items=items, seed=seed, **changes_of(scenes, verbs.synth))
-        say(f"written to {folder}; next: tallymark check {challenge} {folder}")
+        reading = verbs.synth(challenge, folder, items=items, seed=seed, **changes_of(scenes, verbs.synth))
+        needed = "".join(f" --reading {key}={value}" for key, value in reading.items())
+        say(f"written to {folder}; next: tallymark check {challenge} {folder}{needed}")

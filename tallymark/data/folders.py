@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +78,16 @@ def media_files(folder: Path, suffixes: set[str], problems: Problems) -> list[Pa
     return found
 
 
+def distinct_names(paths: Sequence[Path], root: Path, name: Callable[[Path], str]) -> dict[Path, str]:
+    """An id for each file: `name(path)`, with its folders below the root in front where several files share it."""
+    short = {path: name(path) for path in paths}
+    shared = Counter(short.values())
+    return {
+        path: word if shared[word] == 1 else (path.parent.relative_to(root) / word).as_posix()
+        for path, word in short.items()
+    }
+
+
 def test_part(folder: Path) -> Path:
     """The part of a data folder that a submission is about: its test folder if there is exactly one."""
     tests = [path for path in sorted(folder.glob("test*")) if path.is_dir()]
@@ -85,12 +97,16 @@ def test_part(folder: Path) -> Path:
 def part_of(path: Path, root: Path, default: str = "train") -> str:
     """Which part of a data set a file belongs to, by the outermost folder that names one: train, val or test."""
     for name in path.relative_to(root).parts[:-1]:
-        word = name.lower()
-        for start, part in PARTS.items():
-            if word.startswith(start):
-                return part
+        word = FIRST_WORD.match(name.lower())
+        if word and word[0] in PARTS:
+            return PARTS[word[0]]
     return default
 
 
-PARTS = {"train": "train", "val": "val", "test": "test", "eval": "test", "dev": "val"}
-"""How folders of a part begin."""
+FIRST_WORD = re.compile("[a-z]+")
+PARTS = {
+    "train": "train", "training": "train",
+    "val": "val", "valid": "val", "validation": "val", "dev": "val", "development": "val",
+    "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
+}  # fmt: skip
+"""Words that the name of a part's folder begins with: `val_set` is one, `valley_farm` is not."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, Part, file_ids, join_parts
-from tallymark.data.folders import Folder, part_of
+from tallymark.data.folders import Folder, distinct_names, part_of
 from tallymark.data.media import Medium
 from tallymark.problems import EVERY, Problem, Problems
 
@@ -27,7 +27,8 @@ def read_layout(
 ) -> Catalog | None:
     """A data set of tables and media: `tables` has the names that a part's table may have, the best first.
 
-    name: the id of a file. unnamed_are_empty: whether a file without a row is known to hold nothing.
+    name: the id of a file; without a table, files of several folders may share it, and these are told apart by their
+    folders. unnamed_are_empty: whether a file without a row is known to hold nothing.
     None if there is neither a table nor a file.
     """
     chosen = {part: choose_table(listed, names, problems) for part, names in tables.items()}
@@ -36,6 +37,7 @@ def read_layout(
     notes = Problems(EVERY)
     media = _without_other_sets(listed, set(found.values()), every_name, notes).ending(medium.suffixes)
     by_part: dict[str, list[Path]] = {part: [] for part in ("train", "val", "test")}
+    own_name = name if found else distinct_names(media, listed.root, name).__getitem__
     for path in media:
         by_part[part_of(path, listed.root, "train" if found else "test")].append(path)
     parts = []
@@ -43,7 +45,7 @@ def read_layout(
         table = found.get(part)
         truth = None if table is None else read_truth(table)
         if paths or truth is not None:
-            parts.append(Part(part, file_ids(paths, name, notes, _ids(truth)), truth, table, unnamed_are_empty))
+            parts.append(Part(part, file_ids(paths, own_name, notes, _ids(truth)), truth, table, unnamed_are_empty))
     if not parts:
         report_nothing(listed, medium, every_name, problems)
         return None

@@ -15,11 +15,11 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.audio import RECORDING
 from tallymark.data.catalog import Catalog
 from tallymark.data.finder import Finder
-from tallymark.data.folders import Folder, part_of
+from tallymark.data.folders import Folder, distinct_names, part_of
 from tallymark.data.geometry import Instants
 from tallymark.data.items import Items
 from tallymark.data.recorded import day_of
-from tallymark.formats.gathered import Entry, bare_name, catalog_of, distinct_names, items_of
+from tallymark.formats.gathered import Entry, bare_name, catalog_of, items_of
 from tallymark.problems import EVERY, Problem, Problems
 
 ENDING = re.compile(r"(\.Table\.\d+)?([._-]selections?|[._-]labels?)?\.(txt|tsv)$", re.IGNORECASE)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tallymark.data.finder import Finder
-from tallymark.data.folders import Folder, part_of
+from tallymark.data.folders import Folder, distinct_names, part_of
 from tallymark.data.images import PICTURE
-from tallymark.formats.gathered import Entry, bare_name, distinct_names
+from tallymark.formats.gathered import Entry, bare_name
 from tallymark.problems import Problem, Problems
 
 

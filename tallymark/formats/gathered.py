@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,16 +62,6 @@ def catalog_of(
     )
 
 
-def distinct_names(paths: Sequence[Path], root: Path, name: Callable[[Path], str]) -> dict[Path, str]:
-    """An id for each file: `name(path)`, with its folders below the root in front where several files share it."""
-    short = {path: name(path) for path in paths}
-    shared = Counter(short.values())
-    return {
-        path: word if shared[word] == 1 else (path.parent.relative_to(root) / word).as_posix()
-        for path, word in short.items()
-    }
-
-
 def bare_name(name: str) -> str:
     """A file's name without the folders in front, whichever way the slashes lean."""
     return name.replace("\\", "/").rpartition("/")[2]
@@ -81,9 +70,8 @@ def bare_name(name: str) -> str:
 def part_by_name(path: Path, root: Path) -> str:
     """The part that a table is about: as a word of its own name says (`instances_val2017.json`), else its folder."""
     for word in re.split(r"[^a-z]+", path.stem.lower()):
-        for start, part in PARTS.items():
-            if word.startswith(start):
-                return part
+        if word in PARTS:
+            return PARTS[word]
     return part_of(path, root)
 
 

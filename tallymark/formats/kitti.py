@@ -15,7 +15,7 @@ import numpy as np
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.folders import SWEEPS, Folder, part_of
+from tallymark.data.folders import SWEEPS, Folder, distinct_names, part_of
 from tallymark.data.geometry import Cuboids
 from tallymark.data.media import Medium
 from tallymark.data.points import SWEEP, look_at_sweep
@@ -24,7 +24,6 @@ from tallymark.formats.gathered import (
     Refused,
     as_number,
     catalog_of,
-    distinct_names,
     items_of,
     read_lines,
 )

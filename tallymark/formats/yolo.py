@@ -14,7 +14,7 @@ import numpy as np
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.folders import Folder, part_of
+from tallymark.data.folders import Folder, distinct_names, part_of
 from tallymark.data.geometry import Boxes
 from tallymark.data.images import PICTURE, picture_size
 from tallymark.data.media import BadMedia
@@ -23,7 +23,6 @@ from tallymark.formats.gathered import (
     Refused,
     as_number,
     catalog_of,
-    distinct_names,
     first_line,
     items_of,
     read_lines,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 import soundfile
 
 import tallymark
-from tallymark.data.folders import open_folder
+from tallymark.data.folders import open_folder, part_of
 from tallymark.problems import Problems
 from tests.made import NAMES
 from tests.sets import copy_of
@@ -111,6 +112,23 @@ def test_recordings_of_one_name_in_different_folders_are_all_kept(tmp_path: Path
     assert catalog.files[catalog.items.ids.to_list().index("a.wav")] is None  # nobody knows which
     assert len(catalog) == 4
     assert catalog.notes.counts == {"ambiguous_file": 1}
+
+
+def test_photographs_of_one_name_in_different_folders_are_all_kept(tmp_path: Path) -> None:
+    for file in ("plot1/IMG_0001.JPG", "plot2/IMG_0001.JPG", "plot2/IMG_0002.JPG"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        cv2.imwrite(str(tmp_path / file), np.zeros((8, 8, 3), np.uint8))
+    catalog = tallymark.read("wheat", tmp_path)
+    assert sorted(catalog.items.ids) == ["IMG_0002", "plot1/IMG_0001", "plot2/IMG_0001"]
+    assert not catalog.notes
+
+
+@pytest.mark.parametrize(
+    ("folder", "part"),
+    [("train_v2", "train"), ("val2017", "val"), ("Validation", "val"), ("test", "test"), ("valley", "other")],
+)
+def test_a_folder_names_a_part_by_a_whole_word(folder: str, part: str, tmp_path: Path) -> None:
+    assert part_of(tmp_path / folder / "a.jpg", tmp_path, "other") == part
 
 
 @pytest.mark.parametrize("between", ["\t", "  ", " "])

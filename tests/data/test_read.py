@@ -45,6 +45,16 @@ def test_everything_is_read(name: str, sets: Path) -> None:
     assert not catalog.notes
 
 
+def test_chips_of_another_size_need_a_reading(tmp_path: Path) -> None:
+    needed = tallymark.synth("ships", tmp_path / "chips", items=6, size=128)
+    with pytest.raises(tallymark.BadInput) as refused:
+        tallymark.read("ships", tmp_path / "chips")
+    (problem,) = [problem for problem in refused.value.problems if problem.kind == "other_shape"]
+    assert problem.remedy == "give --reading shape=128x128"
+    assert needed == {"shape": "128x128"}
+    assert len(tallymark.read("ships", tmp_path / "chips", **needed)) == 6
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_truth_written_as_a_submission_scores_best(name: str, sets: Path, tmp_path: Path) -> None:
     train = tallymark.read(name, sets / name).of("train")

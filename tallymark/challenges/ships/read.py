@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +12,15 @@ from tallymark.challenges.ships import dialect
 from tallymark.challenges.ships.rule import Reading
 from tallymark.data.catalog import Catalog
 from tallymark.data.folders import open_folder
-from tallymark.data.images import PICTURE
+from tallymark.data.images import PICTURE, picture_size
 from tallymark.data.layout import read_layout
+from tallymark.data.media import BadMedia
 from tallymark.formats import read_masks
-from tallymark.problems import Problems
+from tallymark.problems import Problem, Problems
 
 TABLES = {"train": ("train_ship_segmentations_v2.csv", "train_ship_segmentations.csv")}
+LOOKED_AT = 5
+"""Chips whose size is compared with the one that masks are read in."""
 CELLS = 3
 """Chips of 768 px are cut from larger scenes in steps of 256 px."""
 
@@ -35,8 +39,24 @@ def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
         problems,
         name=lambda path: path.name,
     )
-    if catalog is None:
+    if catalog is None or _has_other_shape(catalog, reading, problems):
         return None
     height, width = reading.shape
     size = np.where(catalog.labelled[:, None], (width, height), np.nan)
     return replace(catalog, cells=CELLS, size=size)
+
+
+def _has_other_shape(catalog: Catalog, reading: Reading, problems: Problems) -> bool:
+    """Whether chips have another size than the reading says, which is a problem: every mask would be another one."""
+    paths = [path for item in np.flatnonzero(catalog.labelled).tolist() if (path := catalog.path(item)) is not None]
+    sizes = set()
+    for path in paths[:LOOKED_AT]:
+        with suppress(BadMedia):  # whoever looks at all of them says so
+            sizes.add(picture_size(path))
+    if len(sizes) == 1 and (size := sizes.pop()) != reading.shape[::-1]:
+        (width, height), (high, wide) = size, reading.shape
+        found, expected = f"{width} x {height} px", f"{wide} x {high} px, in which masks are read"
+        remedy = f"give --reading shape={height}x{width}"
+        problems.add(Problem("other_shape", str(paths[0]), found, expected, remedy))
+        return True
+    return False

@@ -26,7 +26,8 @@ SMALLEST = 8
 """A ship of which fewer pixels than this are on a chip is not listed there."""
 
 
-DEMO, DEMO_READING = {"items": 150, "size": 256, "empty": 0.1, "coast": 0}, {"shape": "256x256"}
+OFFICIAL = 768
+DEMO = {"items": 300, "size": 256, "empty": 0.1, "coast": 0}
 """For a quick look: small chips of open sea, most with ships. A minute is too short to learn what is on land."""
 
 
@@ -40,10 +41,15 @@ class Scenes:
     coast: how many scenes have land, of the usual share: 0 is open sea alone.
     """
 
-    size: int = 768
+    size: int = OFFICIAL
     empty: Share = Share(0.78)
     neighbours: Share = Share(0.25)
     coast: Share = Share(1.0)
+
+    @property
+    def reading(self) -> dict[str, str]:
+        """How files of such chips have to be read."""
+        return {} if self.size == OFFICIAL else {"shape": f"{self.size}x{self.size}"}
 
 
 def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
