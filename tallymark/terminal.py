@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tallymark.problems import Problem, Problems
@@ -17,6 +18,8 @@ T = TypeVar("T")
 SHOWN = 40
 """Rows of a long list that are printed; --json and files have all."""
 WIDE = 200
+SAID_EVERY = 60.0
+"""Seconds between lines about progress, where there is no terminal."""
 
 
 def console(*, file: Any = None) -> Console:
@@ -28,13 +31,32 @@ def console(*, file: Any = None) -> Console:
 
 
 def progress(steps: Iterable[T], what: str, total: int | None = None) -> Iterable[T]:
-    """The steps, with a bar on standard error while they last, if that is a terminal."""
+    """The steps, with a bar on standard error while they last; a line a minute where that is no terminal."""
     if not sys.stderr.isatty():
-        return steps
+        return _told(steps, what, total)
     from rich.console import Console
     from rich.progress import track
 
     return track(steps, what, total, console=Console(stderr=True), transient=True)
+
+
+def _told(steps: Iterable[T], what: str, total: int | None) -> Iterator[T]:
+    begun = said = time.monotonic()
+    for done, step in enumerate(steps):
+        if (now := time.monotonic()) - said >= SAID_EVERY and done:
+            said = now
+            ahead = "" if total is None else f" of {total}, {duration((now - begun) * (total - done) / done)} to go"
+            print(f"{what}: {done}{ahead}", file=sys.stderr, flush=True)
+        yield step
+
+
+def duration(seconds: float) -> str:
+    """Minutes and seconds, and hours where there are any."""
+    if seconds == float("inf"):
+        return "?"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def say(text: str) -> None:

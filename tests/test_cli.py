@@ -245,7 +245,9 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     for file, text in zip(("truth", "submission"), GOOD["wheat"], strict=True):
         (tmp_path / f"{file}.csv").write_text(text)
     words = ("score", "wheat", tmp_path / "truth.csv", tmp_path / "submission.csv")
-    assert "cannot write" in run(*words, "--per-item", tmp_path / "no" / "items.csv", code=2)
+    nowhere = ("--per-item", tmp_path / "no" / "items.csv")
+    assert "cannot_write" in run(*words, *nowhere, code=2)
+    assert json.loads(run(*words, *nowhere, "--json", code=2))["counts"] == {"cannot_write": 1}
 
 
 @pytest.mark.parametrize(("start", "name"), [(b"\x1f\x8b\x08\x00", "gzip"), (b"PK\x03\x04", "spreadsheet")])

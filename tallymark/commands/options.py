@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from tallymark.problems import Problems
 
 Name = Annotated[str, typer.Argument(help="wheat, upcalls, food, lyft or ships.", show_default=False)]
 Truth = Annotated[
@@ -70,23 +72,29 @@ def changes_of(assignments: list[str] | None, verb: Callable[..., object]) -> di
 @contextmanager
 def problems_as_output(json_: bool) -> Iterator[None]:
     """Bad input is a table (or JSON) and exit code 2, not a traceback."""
-    from tallymark.problems import BadInput
+    from tallymark.problems import BadInput, Problem
 
     try:
         yield
     except BadInput as bad:
-        if json_:
-            print_json(bad.problems.as_dict())
-        else:
-            from tallymark.terminal import console, show_problems
-
-            show_problems(bad.problems, console())
+        _print_problems(bad.problems, json_)
         raise typer.Exit(2) from None
     except BrokenPipeError:  # whoever reads our output has seen enough
         raise
     except OSError as error:  # reading reports its own; this is about writing
-        print(f"cannot write {error.filename}: {error.strerror}", file=sys.stderr)
+        found, remedy = f"{error.strerror}", "check that the folder is there and may be written to"
+        problem = Problem("cannot_write", f"{error.filename}", found, "a new file", remedy)
+        _print_problems(BadInput(problem).problems, json_)
         raise typer.Exit(2) from None
+
+
+def _print_problems(problems: Problems, json_: bool) -> None:
+    if json_:
+        print_json(problems.as_dict())
+        return
+    from tallymark.terminal import console, show_problems
+
+    show_problems(problems, console())
 
 
 def print_json(value: object) -> None:

@@ -7,10 +7,8 @@ import time
 from types import TracebackType
 from typing import Any
 
+from tallymark.terminal import SAID_EVERY, duration
 from tallymark.training.clock import Clock
-
-SAID_EVERY = 60.0
-"""Seconds between lines where there is no terminal."""
 
 
 class Bar:
@@ -48,7 +46,7 @@ class Bar:
         if self._bar is None and not due:
             return
         done, loss = self.clock.done(), sum(self._sums.values()) / self._count
-        told = f"loss {loss:.3f}", self._score, f"{_duration(self.clock.remaining())} to go"
+        told = f"loss {loss:.3f}", self._score, f"{duration(self.clock.remaining())} to go"
         text = "  ".join(filter(None, told))
         if self._bar is not None:
             self._bar.update(0, completed=done, description=text)
@@ -69,7 +67,7 @@ class Bar:
         self._score = f"score {line['score']:.4f}"
         if self.talks:
             loss = sum(value for name, value in line.items() if name.startswith("loss_"))
-            text = f"epoch {line['epoch']:.1f}  {_duration(line['seconds'])}  loss {loss:.3f}  {self._score}"
+            text = f"epoch {line['epoch']:.1f}  {duration(line['seconds'])}  loss {loss:.3f}  {self._score}"
             if self._bar is not None:
                 self._bar.console.print(text, highlight=False)
             else:
@@ -78,11 +76,3 @@ class Bar:
     def _say(self, text: str) -> None:
         self._said = time.monotonic()
         print(text, file=sys.stderr, flush=True)
-
-
-def _duration(seconds: float) -> str:
-    if seconds == float("inf"):
-        return "?"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
