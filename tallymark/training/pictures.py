@@ -38,6 +38,8 @@ class Pictures:
         self.offsets, self.label = truth.offsets, truth.kind
         labels = isinstance(truth.shapes, Labels)
         self.shapes: Any = truth.shapes if labels else CODES[recipe.finds].shapes(truth.shapes)
+        self.holders = np.flatnonzero(truth.counts) if not labels else np.arange(0)
+        self.aimed, self.anywhere = recipe.but(aim=1), recipe.but(aim=0)
         self.problems = Problems(EVERY)
         self.state: Any = None
         self._bad: set[int] = set()
@@ -48,8 +50,11 @@ class Pictures:
         return len(self.catalog)
 
     def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
-        """A window on a picture, changed at random."""
-        return make_window(rng, self.load, item, len(self), self.recipe, calm=calm)
+        """A window on a picture, changed at random; one that is to show an object is taken where there is any."""
+        if not len(self.holders) or rng.random() >= self.recipe.aim:
+            return make_window(rng, self.load, item, len(self), self.anywhere, calm=calm)
+        item = item if self.offsets[item] < self.offsets[item + 1] else int(rng.choice(self.holders))
+        return make_window(rng, self.load, item, len(self), self.aimed, calm=calm)
 
     def revisit(self, model: Model) -> None:
         """All pictures are looked at alike."""
