@@ -112,7 +112,8 @@ class PictureRecipe(Recipe):
 
     The pictures
     side: the longer side of a picture in the network's eyes. crop: side of the windows that are trained on.
-    aim: share of the windows that are placed on an object, however many pictures have none. zoom: windows are shrunk or grown by up to this factor.
+    aim: share of the windows that are placed on an object, however many pictures have none.
+    zoom: windows are shrunk or grown by up to this factor.
     mirror, flip: share of windows turned left to right, upside down. turn: share turned by quarters.
     tilt: largest turn in degrees by any angle (not with boxes). colour: strength of changes of colour and light.
     grey, blur, noise, jpeg: share of windows that lose their colour, focus, cleanness, detail.
