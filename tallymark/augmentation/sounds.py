@@ -11,23 +11,29 @@ DECIBELS = 4.0
 
 
 def paste_call(
-    rng: np.random.Generator, level: np.ndarray, time: np.ndarray, call: np.ndarray, recipe: SoundRecipe
+    rng: np.random.Generator,
+    level: np.ndarray,
+    time: np.ndarray,
+    call: np.ndarray,
+    middle: float,
+    recipe: SoundRecipe,
 ) -> tuple[np.ndarray, np.ndarray]:
     """A call of elsewhere, louder or fainter, in a window, if there is room between those that are in it.
 
+    middle: of the call, in frames of its own levels, which may be cut off where its recording begins or ends.
     Where the call is louder than the window it is heard, elsewhere it is not: levels are logarithms.
     """
     width, length = level.shape[1], call.shape[1]
     if not 0 < length < width:
         return level, time
     start = int(rng.integers(0, width - length + 1))
-    middle = start + length / 2
-    if len(time) and np.abs(time - middle).min() < length:
+    moment = start + middle
+    if len(time) and np.abs(time - moment).min() < length:
         return level, time
     gain = rng.uniform(-recipe.fainter, recipe.louder) / DECIBELS
     mixed = level.copy()
     mixed[:, start : start + length] = np.maximum(mixed[:, start : start + length], call + gain)
-    return mixed, np.append(time, middle)
+    return mixed, np.append(time, moment)
 
 
 def change_levels(rng: np.random.Generator, level: np.ndarray, recipe: SoundRecipe) -> np.ndarray:

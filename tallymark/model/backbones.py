@@ -39,6 +39,9 @@ class Backbone(nn.Module):
 
     def freeze(self, count: int) -> None:
         """The first stages stay as they are, their running means included."""
+        if count > len(self.stages):
+            expected, remedy = f"at most {len(self.stages)}, the stages of the backbone", "give a smaller number"
+            raise BadInput(Problem("bad_option", "recipe", f"frozen={count}", expected, remedy))
         self.frozen, self._folded = count, ()
         for stage in self.stages[:count]:
             stage.requires_grad_(False)

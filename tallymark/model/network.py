@@ -66,6 +66,9 @@ class Centres(nn.Module):
         if recipe.stride not in strides:
             expected, remedy = " or ".join(map(str, strides)), f"give e.g. stride={strides[0]}"
             raise BadInput(Problem("bad_option", "recipe", f"stride={recipe.stride}", expected, remedy))
+        if line and recipe.views != 1:
+            expected, remedy = "views=1: time has one direction only", "leave it out"
+            raise BadInput(Problem("bad_option", "recipe", f"views={recipe.views}", expected, remedy))
         self.reader = make_reader(recipe)
         self.backbone = make_backbone(
             recipe.backbone, recipe.width, recipe.depth, inputs=self.reader.channels, line=line

@@ -13,6 +13,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.geometry import Instants
 from tallymark.data.media import BadMedia
 from tallymark.data.spectrogram import levels
+from tallymark.model.network import LINE
 from tallymark.predicting.raw import Model, look
 from tallymark.predicting.showing import ear_of
 from tallymark.problems import EVERY, BadInput, Problem, Problems
@@ -40,6 +41,11 @@ class Recordings:
         if catalog.truth is None or not len(catalog):
             found, remedy = f"{len(catalog)} recordings with truth", "name the folder that has the tables too"
             raise BadInput(Problem("no_truth", str(catalog.root), found, "recordings to learn from", remedy))
+        self.width, step = round(recipe.seconds / recipe.hop), LINE[-1]
+        if self.width % step or not self.width:
+            found, near = f"seconds={recipe.seconds:g}", max(round(self.width / step), 1) * step * recipe.hop
+            expected = f"a multiple of {step} frames of hop={recipe.hop:g}, which the network halves"
+            raise BadInput(Problem("bad_option", "recipe", found, expected, f"give e.g. {near:g}"))
         self.catalog, self.recipe, self.ear = catalog, recipe, ear_of(recipe)
         self.problems = Problems(EVERY)
         self._levels: dict[int, np.ndarray] = {}
@@ -55,7 +61,6 @@ class Recordings:
         kept = self.frames[self.item] > self.frame
         self.item, self.frame, self.length = self.item[kept], self.frame[kept], self.length[kept]
         self.alarms = np.empty((0, 2))
-        self.width = round(recipe.seconds / recipe.hop)
 
     def __len__(self) -> int:
         """So many windows that each moment is seen about once, and each call twice, in an epoch."""
@@ -63,12 +68,12 @@ class Recordings:
 
     def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
         """A window on a call, on a false alarm, or anywhere."""
-        recipe, draw = self.recipe, rng.random()
+        recipe, draw, alarms = self.recipe, rng.random(), self.alarms  # which another thread may replace
         if draw < recipe.aim and len(self.item):
             call = int(rng.integers(len(self.item)))
             place = Place(int(self.item[call]), float(self.frame[call]))
-        elif rng.random() < recipe.hard and len(self.alarms):
-            recording, frame = self.alarms[int(rng.integers(len(self.alarms)))]
+        elif rng.random() < recipe.hard and len(alarms):
+            recording, frame = alarms[int(rng.integers(len(alarms)))]
             place = Place(int(recording), float(frame))
         else:
             share = self.frames[self.usable] / self.frames.sum()
@@ -77,7 +82,7 @@ class Recordings:
         level, time = self._cut(place.recording, int(place.frame - rng.uniform(0.1, 0.9) * self.width))
         if not calm and rng.random() < recipe.paste and len(self.item):
             call = int(rng.integers(len(self.item)))
-            level, time = paste_call(rng, level, time, self._call(call), recipe)
+            level, time = paste_call(rng, level, time, *self._call(call), recipe)
         level = change_levels(rng, level, recipe)
         calls: Any = Instants(time)
         return Sample(level[..., None], calls, np.zeros(len(time), np.int64), np.ones(len(time)))
@@ -91,11 +96,11 @@ class Recordings:
         time = self.frame[self.item == recording] - start
         return level, time[(time >= 0) & (time < self.width)]
 
-    def _call(self, call: int) -> np.ndarray:
-        """The levels of a call, with a little around it."""
+    def _call(self, call: int) -> tuple[np.ndarray, float]:
+        """The levels of a call, with a little around it, and the frame of its middle therein."""
         whole, half = self._read(int(self.item[call])), self.length[call] / 2 + 0.15 / self.recipe.hop
-        start, stop = int(self.frame[call] - half), int(self.frame[call] + half) + 1
-        return whole[:, max(start, 0) : stop].astype(np.float32)
+        start, stop = max(int(self.frame[call] - half), 0), int(self.frame[call] + half) + 1
+        return whole[:, start:stop].astype(np.float32), float(self.frame[call]) - start
 
     def _read(self, item: int) -> np.ndarray:
         with self._lock:

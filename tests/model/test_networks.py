@@ -18,6 +18,7 @@ from tallymark.data.geometry import Boxes, Cuboids, RotatedBoxes
 from tallymark.model.backbones import Backbone, Inverted, Lite, Plain, Residual, fold, make_backbone
 from tallymark.model.losses import focal, plain, sides, soft_cross_entropy, trimmed_mean, volumes
 from tallymark.model.network import Centres, CentreTruth, make_network
+from tallymark.problems import BadInput
 from tallymark.recipe import PictureRecipe
 from tallymark.training.batches import centre_truth
 from tallymark.training.optimiser import make_optimiser
@@ -150,6 +151,13 @@ def test_frozen_stages_stay_and_the_others_learn(frozen: int) -> None:
     for number, stage in enumerate(network.backbone.stages):
         assert stage.training == (number >= frozen)
         assert all(weight.requires_grad == (number >= frozen) for weight in stage.parameters())
+
+
+@pytest.mark.parametrize(("backbone", "stages"), [("plain", 5), ("lite0", 8)])
+def test_no_more_stages_can_be_frozen_than_there_are(backbone: str, stages: int) -> None:
+    assert make_network(TINY.but(backbone=backbone, frozen=stages), 1).backbone.frozen == stages
+    with pytest.raises(BadInput, match=f"frozen={stages + 1}, expected at most {stages}"):
+        make_network(TINY.but(backbone=backbone, frozen=stages + 1), 1)
 
 
 @FINDS

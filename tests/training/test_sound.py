@@ -41,13 +41,28 @@ def test_windows_hold_the_calls_of_their_time(recordings: Recordings) -> None:
 
 def test_a_pasted_call_is_listed_and_heard() -> None:
     level, call = np.zeros((96, 128), np.float32), np.full((96, 30), 5.0, np.float32)
-    mixed, time = paste_call(np.random.default_rng(0), level, np.empty(0), call, RECIPE.but(louder=0, fainter=0))
+    mixed, time = paste_call(np.random.default_rng(0), level, np.empty(0), call, 15.0, RECIPE.but(louder=0, fainter=0))
     assert len(time) == 1
     heard = np.flatnonzero(mixed[0] > 4)
     assert abs(heard.mean() + 0.5 - time[0]) < 1
-    again, same = paste_call(np.random.default_rng(0), mixed, time, call, RECIPE)
+    again, same = paste_call(np.random.default_rng(0), mixed, time, call, 15.0, RECIPE)
     assert len(same) == 1
     assert (again == mixed).all()  # there is no room for another one
+
+
+def test_a_call_that_begins_before_its_recording_is_pasted_where_its_middle_is(recordings: Recordings) -> None:
+    source = Recordings(recordings.catalog, RECIPE)
+    for frame in (3.0, 200.0, source.frames[source.item[0]] - 3.0):
+        source.frame[0] = frame
+        level, middle = source._call(0)
+        whole = source._read(int(source.item[0])).astype(np.float32)
+        start = int(frame - middle)
+        assert 0 <= middle < level.shape[1]
+        assert (whole[:, start : start + level.shape[1]] == level).all()
+    silence, mark = np.zeros((96, 128), np.float32), np.zeros((96, 30), np.float32)
+    mark[:, 3] = 9
+    mixed, time = paste_call(np.random.default_rng(0), silence, np.empty(0), mark, 3.0, RECIPE.but(louder=0, fainter=0))
+    assert mixed[0].argmax() == time[0]
 
 
 def test_nothing_is_changed_that_is_switched_off() -> None:
@@ -120,3 +135,18 @@ def test_no_truth_is_refused(sets: Path) -> None:
         make_network(RECIPE.but(finds="boxes"), 1)
     with pytest.raises(BadInput, match="plain"):
         make_network(RECIPE.but(backbone="lite0"), 1)
+
+
+@pytest.mark.parametrize("views", [2, 4, 8])
+def test_time_is_seen_from_one_side_only(views: int) -> None:
+    with pytest.raises(BadInput, match=f"views={views}, expected views=1"):
+        make_network(RECIPE.but(views=views), 1)
+
+
+@pytest.mark.parametrize(("seconds", "near"), [(8.0, "8.192"), (10.0, "10.24"), (0.01, "0.512")])
+def test_windows_that_cannot_be_halved_are_refused(recordings: Recordings, seconds: float, near: str) -> None:
+    with pytest.raises(BadInput, match=f"seconds={seconds:g}, .* give e.g. {near}"):
+        Recordings(recordings.catalog, RECIPE.but(seconds=seconds))
+    recipe = RECIPE.but(seconds=near)
+    width = round(recipe.seconds / recipe.hop)
+    assert make_network(recipe, 1).eval()(torch.zeros(1, 1, 96, width))["heat"].shape[-1] == width // recipe.stride
