@@ -24,7 +24,7 @@ def load_weights(network: nn.Module, backbone: nn.Module, source: str) -> bool:
     if not Path(source).is_dir():
         return False
     own = {name: value for name, value in network.state_dict().items() if not name.startswith("backbone.")}
-    given = read_state(_of_run(Path(source)))
+    given = read_state(of_run(Path(source)))
     alike = all(name in given and given[name].shape == value.shape for name, value in own.items())
     if alike:
         network.load_state_dict({name: given[name] for name in own}, strict=False)
@@ -36,7 +36,7 @@ def load_backbone(backbone: nn.Module, source: str) -> None:
     if source == "none":
         return
     path = _published() if source == "imagenet" else Path(source)
-    state = read_state(_of_run(path) if path.is_dir() else path)
+    state = read_state(of_run(path) if path.is_dir() else path)
     inner = {name.removeprefix("backbone."): value for name, value in state.items() if name.startswith("backbone.")}
     _fill(backbone, inner or state, path)
 
@@ -53,7 +53,13 @@ def read_state(path: Path) -> dict[str, Tensor]:
     return {name: value for name, value in state.items() if isinstance(value, Tensor)}
 
 
-def _of_run(folder: Path) -> Path:
+def write_state(state: Mapping[str, object], path: Path) -> None:
+    """Write tensors and numbers, to another file first: a kill while writing must not leave half a file."""
+    torch.save(state, path.with_suffix(".new"))
+    path.with_suffix(".new").replace(path)
+
+
+def of_run(folder: Path) -> Path:
     """The weights of a run; of several models the first one's."""
     return next(iter(sorted(folder.glob(f"fold-*/{WEIGHTS}"))), folder / WEIGHTS)
 

@@ -22,13 +22,14 @@ class Clock:
         """Seconds since the training began, those before an interruption included."""
         return time.monotonic() - self._begun
 
-    def judged(self, seconds: float) -> None:
+    def judged(self, seconds: float, revisiting: float = 0.0) -> None:
         """Remember how long judging takes: the last time it must fit in, with the tuning and export after it.
 
-        What is tuned was told by all views of the same items.
+        What is tuned was told by all views of the same items. revisiting: seconds more that were taken to find out
+        where to look from then on, which is not done the last time.
         """
         self._judging = max(self._judging, seconds)
-        self._judged += seconds
+        self._judged += seconds + revisiting
 
     def due(self, judgements: int, of: int) -> bool:
         """Whether it is time for another judgement after so many; with a budget, fewer where they take too long."""

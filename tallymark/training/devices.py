@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -16,6 +18,8 @@ from tallymark.recipe import Recipe
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 """Options of the C library's `mallopt`."""
+PATIENCE = timedelta(days=7)
+"""How long processes wait for the first one, which may have much to judge."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,14 @@ class Place:
         dist.broadcast(told, 0)
         return float(told.item())
 
+    def share(self, value: Any) -> Any:
+        """The same for a value of any kind."""
+        if self.world == 1:
+            return value
+        told = [value]
+        dist.broadcast_object_list(told, 0, device=self.device)
+        return told[0]
+
 
 @contextmanager
 def take_place() -> Iterator[Place]:
@@ -48,7 +60,7 @@ def take_place() -> Iterator[Place]:
     if world == 1:
         yield Place(torch.device("cuda" if gpu else "cpu"))
         return
-    dist.init_process_group("nccl" if gpu else "gloo")
+    dist.init_process_group("nccl" if gpu else "gloo", timeout=PATIENCE)
     try:
         local = int(os.environ.get("LOCAL_RANK", "0"))
         device = torch.device("cuda", local) if gpu else torch.device("cpu")

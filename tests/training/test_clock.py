@@ -24,6 +24,21 @@ def test_a_budget_has_room_for_judging_all_views_and_for_writing(monkeypatch: py
     assert clock.done() == 1
 
 
+def test_looking_back_counts_as_judging_but_is_not_done_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    clock = Clock(steps=1, minutes=10)
+    now = 200.0
+    clock.judged(10.0, revisiting=15.0)
+    assert clock.due(1, of=8)
+    clock.judged(10.0, revisiting=15.0)  # a quarter of the time by now
+    assert not clock.due(1, of=8)
+    now = 600 - 2 * 10 - ASIDE + 1
+    assert clock.done() == 1
+    now -= 2
+    assert clock.done() < 1
+
+
 def test_half_of_a_budget_is_for_learning(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
