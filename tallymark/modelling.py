@@ -19,7 +19,7 @@ from tallymark.predicting.predict import Predicted, Predictor
 from tallymark.predicting.run import MODEL, Run
 from tallymark.predicting.runtime import Runtime
 from tallymark.predicting.tune import Rule
-from tallymark.problems import BadInput, Problem, Problems, nearest
+from tallymark.problems import EVERY, BadInput, Problem, Problems, nearest
 from tallymark.reading import parse_reading
 from tallymark.recipe import Recipe
 from tallymark.registry import Challenge, challenge, challenge_names
@@ -54,7 +54,7 @@ def train(
     ----------
     preset: `tiny`, `small` or `full`, of which `changes` replace fields. minutes: fit the training into this time.
     resume: go on with what is in `out`. exclude: a list of bad items. also: more data sets to learn from.
-    pseudo: a folder without truth: what the run that `weights` names finds in it is learned from too.
+    pseudo: a folder: what the run that `weights` names finds in its items without truth is learned from too.
     split: a table of folds, as `tallymark.split` makes it, in place of dealing them.
 
     Examples
@@ -68,12 +68,15 @@ def train(
     from tallymark.training.train import train as carry_out
 
     what, options = challenge(name), dict(reading or {})
-    recipe = find_preset(name, preset).but(**changes)
+    recipe = _changed(find_preset(name, preset), changes)
+    if minutes is not None and not minutes > 0:
+        remedy = "give e.g. 10, or leave it out"
+        raise BadInput(Problem("bad_option", "train", f"minutes={minutes:g}", "a number above 0", remedy))
     chosen: Any = parse_reading(what.reading, options)
     catalog = read(name, folder, exclude=exclude, **options)
-    more = [read(name, place, **options) for place in also]
+    more, problems = [read(name, place, **options) for place in also], Problems(EVERY)
     if pseudo is not None:
-        more.append(_labelled_by(recipe.weights, pseudo, options))
+        more.append(_labelled_by(recipe.weights, name, pseudo, options, problems))
     plan = Plan(
         challenge=name,
         rule=_rule(what, catalog, chosen, timed="hours" in options),
@@ -84,6 +87,7 @@ def train(
         minutes=minutes,
         folds=None if split is None else read_folds(split),
         resume=resume,
+        problems=problems,
     )
     trained = carry_out(plan)
     if trained is not None and trained.told.chances is not None:
@@ -94,6 +98,15 @@ def train(
         title = f"Recall of {trained.run.folder}"
         write_recall_page(trained.curve, trained.tuning.recipe.cut, trained.run.folder / "recall.html", title=title)
     return trained
+
+
+def _changed(preset: Recipe, changes: Options) -> Recipe:
+    """A preset with some fields replaced, but not what it finds: that is how the truth of the challenge is told."""
+    recipe = preset.but(**changes)
+    if recipe.finds != preset.finds:
+        found, expected = f"finds={recipe.finds}", f"{preset.finds}, as in the truth of the challenge"
+        raise BadInput(Problem("bad_option", "recipe", found, expected, "leave it out"))
+    return recipe
 
 
 def _rule(what: Challenge, catalog: Catalog, reading: Any, *, timed: bool) -> Rule:
@@ -119,9 +132,12 @@ def _need(*packages: str) -> None:
 
 
 def _list_suspects(trained: Trained) -> None:
-    """Write down which labels are probably wrong, of items whose models did not learn from them."""
+    """Write down which labels are probably wrong, and how often those of each class are agreed with.
+
+    Both are of items whose models did not learn from them.
+    """
     from tallymark.data.tables import write_frame
-    from tallymark.predicting.suspects import find_suspects
+    from tallymark.predicting.suspects import agreement, find_suspects
     from tallymark.reporting.suspects import write_suspects
 
     told, folder = trained.told, trained.run.folder
@@ -130,6 +146,7 @@ def _list_suspects(trained: Trained) -> None:
     if told.chances is None or judged.truth is None or not len(judged):
         return
     label, classes = judged.truth.shapes.label[judged.truth.offsets[:-1]], judged.truth.classes
+    write_frame(folder / "agreement.csv", agreement(told.chances[seen], label, classes))
     suspects = find_suspects(told.chances[seen], label, judged.items, classes, most=len(judged))
     write_frame(folder / "suspects.csv", suspects)
     write_suspects(judged, suspects, folder / "suspects.html", title=f"Suspected labels in {judged.root}")
@@ -225,15 +242,22 @@ def choose_part(catalog: Catalog, part: str) -> Catalog:
     return catalog.of(wanted)
 
 
-def _labelled_by(run: str, folder: Source, reading: Options) -> Catalog:
-    """A folder's items, with what a run finds in them as their truth."""
+def _labelled_by(run: str, name: str, folder: Source, reading: Options, problems: Problems) -> Catalog:
+    """A folder's items without truth, with what a run finds in them as such."""
     if not Path(run).is_dir():
         expected, remedy = "the folder of a first run", "train once without, then again with weights=RUN"
         raise BadInput(Problem("no_run", "pseudo", f"weights={run}", expected, remedy))
-    predictor = Predictor(find_models(run))
-    catalog = read(predictor.card.challenge, folder, **reading)
-    found: Any = predictor.predict(catalog).found
-    if isinstance(found.shapes, Labels):  # of those told, only the likeliest
-        found = found.keep(np.arange(len(found)) == found.offsets[found.item])
-    part = pl.repeat("train", len(catalog), eager=True)
-    return replace(catalog, truth=found, labelled=np.ones(len(catalog), bool), part=part)
+    predictor, catalog = Predictor(find_models(run)), read(name, folder, **reading)
+    if predictor.card.challenge != name:
+        found, remedy = f"a model for {predictor.card.challenge}", f"train one: tallymark train {name} FOLDER --out RUN"
+        raise BadInput(Problem("other_model", run, found, f"a model for {name}", remedy))
+    if catalog.labelled.all():
+        found, remedy = f"truth for all of {len(catalog)} items", "give it by --also, or name another folder"
+        raise BadInput(Problem("no_unlabelled", str(folder), found, "items without truth", remedy))
+    predicted = predictor.predict(catalog.select(~catalog.labelled))
+    problems.merge(predicted.problems)
+    truth: Any = predicted.found
+    if isinstance(truth.shapes, Labels):  # of those told, only the likeliest
+        truth = truth.keep(np.arange(len(truth)) == truth.offsets[truth.item])
+    part, labelled = pl.repeat("train", len(truth.items), eager=True), np.isfinite(predicted.raw.size[:, 0])
+    return replace(predicted.catalog, truth=truth, labelled=labelled, part=part)

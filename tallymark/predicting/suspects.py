@@ -57,10 +57,16 @@ def find_suspects(
     return suspects.sort("margin", "item").head(max(most, 0))
 
 
-def agreement(chances: np.ndarray, label: np.ndarray) -> float:
-    """The share of pictures whose likeliest class is their label; nan of no picture."""
+def agreement(chances: np.ndarray, label: np.ndarray, classes: tuple[str, ...]) -> pl.DataFrame:
+    """How many pictures have each label, and the share of them whose likeliest class it is, the least first.
+
+    chances: from models that did not learn from the picture. A class without pictures has no row.
+    """
     _check(chances, label, len(label))
-    return float((_likeliest(chances) == label).mean()) if len(label) else float("nan")
+    names = pl.Series(classes, dtype=pl.String)
+    rows = pl.DataFrame({"label": label.astype(np.int64), "name": names[label], "agreed": _likeliest(chances) == label})
+    table = rows.group_by("label", "name").agg(pictures=pl.len(), agreement=pl.col("agreed").mean().round(DIGITS))
+    return table.sort("agreement", "label")
 
 
 def _thresholds(of_label: np.ndarray, label: np.ndarray, classes: int) -> np.ndarray:

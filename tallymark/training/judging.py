@@ -17,10 +17,13 @@ class Official:
 
     def __init__(self, catalog: Catalog, recipe: Recipe, rule: Rule) -> None:
         self.catalog, self.recipe, self.rule = catalog, recipe, rule
+        self.problems = Problems(EVERY)
 
     def predict(self, network: Network) -> Raw:
+        """What the network says of every item; `problems` has those that could not be read this time."""
         classes = () if self.catalog.truth is None else self.catalog.truth.classes
-        return look(self.catalog, [as_model(network)], self.recipe, Problems(EVERY), "judging", classes)
+        self.problems = Problems(EVERY)
+        return look(self.catalog, [as_model(network)], self.recipe, self.problems, "judging", classes)
 
     def tuned(self, raw: Raw, *, thorough: bool) -> Tuning:
         if self.catalog.truth is None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from tallymark.data.annotations import Annotations, join_items
 from tallymark.data.catalog import Catalog
@@ -17,7 +16,7 @@ from tallymark.data.geometry import Instants
 from tallymark.data.items import Items
 from tallymark.data.splits import Folds, make_folds
 from tallymark.model.network import Classes, Network, make_network
-from tallymark.model.weights import WEIGHTS, read_state
+from tallymark.model.weights import WEIGHTS, read_state, write_state
 from tallymark.predicting.card import Card
 from tallymark.predicting.curve import Curve, measure
 from tallymark.predicting.raw import Raw, join_raw
@@ -31,9 +30,11 @@ from tallymark.training.devices import Place, take_place
 from tallymark.training.export import export
 from tallymark.training.fit import CHECKPOINT, Fit
 from tallymark.training.judging import Official
+from tallymark.training.more import refuse_judged, renumber
 from tallymark.training.pictures import Pictures
 from tallymark.training.probe import begin_classes
 from tallymark.training.recordings import Recordings
+from tallymark.training.starts import learned_before, note_learned, weights_for
 from tallymark.training.sweeps import Sweeps
 
 
@@ -43,6 +44,7 @@ class Plan:
 
     challenge: its name, for the card. rule: its score. catalog: the data. also: more to learn from, never judged by.
     minutes: for all models together. folds: a table of folds, in place of dealing them.
+    problems: what was passed over before, to be told with the rest.
     """
 
     challenge: str
@@ -54,11 +56,12 @@ class Plan:
     minutes: float | None = None
     folds: Folds | None = None
     resume: bool = False
+    problems: Problems = field(default_factory=lambda: Problems(EVERY))
 
 
 @dataclass(frozen=True)
 class Trained:
-    """score: that of items which no model was trained with. problems: pictures that were passed over.
+    """score: that of items which no model was trained with. problems: items that were passed over.
 
     told: what the models said of the items that they were judged by, which are `judged`, in the same order.
     curve: of recordings, what each cut finds, and what that costs.
@@ -75,27 +78,31 @@ class Trained:
 
 @dataclass(frozen=True)
 class Held:
-    """A model's own part of the data: what it learns from, what it is judged by, and where its files are."""
+    """A model's own part of the data: what it learns from, what it is judged by, where its files are and it starts."""
 
     learned: Catalog
     judged: Catalog
     folder: Path
+    weights: str
 
 
 def train(plan: Plan) -> Trained | None:
     """Train, tune and write the run. None in all processes of a distributed training but the first."""
     with take_place() as place:
-        run = Run(plan.folder)
+        run, classes, problems = Run(plan.folder), class_names(plan.catalog), Problems(EVERY)
+        plan = replace(plan, also=tuple(renumber(more, classes) for more in plan.also))
+        _network(plan.recipe, "none", classes)  # what is refused here leaves no folder behind
         if place.first:
             run.begin(plan.recipe, resume=plan.resume)
-        held, classes, problems = hold_out(plan), class_names(plan.catalog), Problems(EVERY)
+        held = hold_out(plan)
+        _tell(plan.problems, problems)
         networks = [_train_one(plan, one, len(held), classes, place, problems) for one in held]
         if not place.first:
             return None
-        told = [
-            Official(one.judged, plan.recipe, plan.rule).predict(network)
-            for one, network in zip(held, networks, strict=True)
-        ]
+        judges = [Official(one.judged, plan.recipe, plan.rule) for one in held]
+        told = [judge.predict(network) for judge, network in zip(judges, networks, strict=True)]
+        for judge in judges:
+            _tell(judge.problems, problems)
         tuning, score = settle_on(plan, told, held)
         raw, curve = join_raw(told), None
         if isinstance(plan.recipe, SoundRecipe):
@@ -119,16 +126,30 @@ def hold_out(plan: Plan) -> list[Held]:
     parts = ("train", "val") if recipe.clean else ("train",)
     own, val = known.of(*parts), known.of("val")
     if recipe.models == 1 and plan.folds is None and len(val) and not recipe.clean:
-        return [Held(own, val, plan.folder)]
+        return [_held(plan, own, val)]
     folds = plan.folds or _deal(own, recipe)
     if recipe.models > folds.count:
         found, remedy = f"models={recipe.models}", "ask for fewer models, or deal more folds"
         raise BadInput(Problem("bad_option", "recipe", found, f"at most {folds.count}, one for each fold", remedy))
-    alone = recipe.models == 1
-    return [
-        Held(*folds.split(own, fold), plan.folder if alone else plan.folder / f"fold-{fold}")
-        for fold in range(recipe.models)
-    ]
+    held, root = [], str(catalog.root)
+    for fold in range(recipe.models):
+        learned, judged = folds.split(own, fold)
+        if not len(judged):
+            found, expected = f"no labelled item in fold {fold}", "some in each fold that is held out"
+            remedy = "count folds from 0 on, and give the split of this data set"
+            raise BadInput(Problem("empty_fold", root, found, expected, remedy))
+        if not len(learned):
+            found, expected = f"all labelled items in fold {fold}", "others to learn from"
+            raise BadInput(Problem("empty_fold", root, found, expected, "deal at least 2 folds"))
+        held.append(_held(plan, learned, judged, "" if recipe.models == 1 else f"fold-{fold}"))
+    return held
+
+
+def _held(plan: Plan, learned: Catalog, judged: Catalog, fold: str = "") -> Held:
+    """fold: the name of the model's own folder, where there are several. What is judged must be unknown to it."""
+    for more in plan.also:
+        refuse_judged(more, judged)
+    return Held(learned, judged, plan.folder / fold, weights_for(plan.recipe.weights, fold, judged))
 
 
 def _deal(catalog: Catalog, recipe: Recipe) -> Folds:
@@ -151,23 +172,33 @@ def usual_length(catalog: Catalog) -> float | None:
     return round(float(np.nanmedian(shapes.length)), 3)
 
 
+def _network(recipe: Recipe, weights: str, classes: tuple[str, ...]) -> Network:
+    return make_network(recipe.but(weights=weights), max(len(classes), 1), class_groups(recipe, classes))
+
+
+def _tell(some: Problems, problems: Problems) -> None:
+    """Add some problems, but none of an item that another model has met before."""
+    known = {(problem.file, problem.item) for problem in problems}
+    problems.merge(some.without(lambda problem: (problem.file, problem.item) in known))
+
+
 def _train_one(
     plan: Plan, held: Held, models: int, classes: tuple[str, ...], place: Place, problems: Problems
 ) -> Network:
     """One model; if it was trained before the interruption that is resumed from, only its weights are read."""
-    recipe, folder = plan.recipe, held.folder
+    recipe, folder, learned = plan.recipe, held.folder, (held.learned, *plan.also)
     if place.first:
         folder.mkdir(parents=True, exist_ok=True)
-    count = max(len(classes), 1)
-    own = recipe.but(weights=weights_for(recipe.weights, folder.name if models > 1 else ""))
-    network = make_network(own, count, class_groups(recipe, classes))
+        items = learned_before(held.weights).union(*(one.items.ids for one in learned))
+        note_learned(folder, items, resume=plan.resume)
+    network = _network(recipe, held.weights, classes)
     finished, going_on = folder / WEIGHTS, plan.resume and (folder / CHECKPOINT).exists()
     if plan.resume and finished.exists():
         network.load_state_dict(read_state(finished))
         return network.eval()
-    sources = [make_source(catalog, recipe) for catalog in (held.learned, *plan.also)]
+    sources = [make_source(catalog, recipe) for catalog in learned]
     source: Source = sources[0] if len(sources) == 1 else Together(sources)
-    batches = Batches(source, recipe, count, place.rank, place.world)
+    batches = Batches(source, recipe, max(len(classes), 1), place.rank, place.world)
     minutes = None if plan.minutes is None else plan.minutes / models
     judge = Official(held.judged, recipe.but(views=1), plan.rule)  # one view tells epochs apart as well as eight
     fit, begun = Fit(network, batches, recipe, folder, place), time.monotonic()
@@ -176,25 +207,11 @@ def _train_one(
     left = None if minutes is None else max(minutes - (time.monotonic() - begun) / 60, minutes / 10)
     weights = fit.run(judge, left, resume=plan.resume)
     for one in sources:
-        problems.merge(one.problems)
+        _tell(one.problems, problems)
     if place.first:
         network.load_state_dict(weights)
-        torch.save(network.state_dict(), finished)
+        write_state(network.state_dict(), finished)
     return network.eval()
-
-
-def weights_for(weights: str, fold: str) -> str:
-    """Where the model of a fold starts: of a run of several models, at the one that held out the same fold.
-
-    Any other has learned from the items that this one is to be judged by.
-    """
-    run = Path(weights)
-    if not fold or not any(run.glob(f"fold-*/{WEIGHTS}")):
-        return weights
-    if not (run / fold / WEIGHTS).exists():
-        found, remedy = f"no {fold}", "train that run with as many models and the same folds"
-        raise BadInput(Problem("other_folds", weights, found, "a model for each fold", remedy))
-    return str(run / fold)
 
 
 def make_source(catalog: Catalog, recipe: Recipe) -> Pictures | Recordings | Sweeps:

@@ -139,9 +139,11 @@ def test_nothing_to_suspect(shape: tuple[int, int]) -> None:
 
 def test_agreement() -> None:
     chances = np.array([[0.6, 0.4], [0.5, 0.5], [0.1, 0.9], [0.7, 0.3]])
-    assert agreement(chances, np.array([0, 0, 1, 1])) == 0.75
-    assert agreement(chances, np.array([1, 1, 0, 1])) == 0
-    assert np.isnan(agreement(np.empty((0, 2)), np.empty(0, np.int64)))
+    told = agreement(chances, np.array([0, 0, 1, 1]), letters(2))
+    assert told.columns == ["label", "name", "pictures", "agreement"]
+    assert told.rows() == [(1, "b", 2, 0.5), (0, "a", 2, 1.0)]
+    assert agreement(chances, np.array([1, 1, 1, 1]), letters(2)).rows() == [(1, "b", 4, 0.25)]
+    assert agreement(np.empty((0, 2)), np.empty(0, np.int64), letters(2)).is_empty()
 
 
 def test_the_list_can_be_excluded(tmp_path: Path) -> None:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 
 import tallymark
 from tallymark.problems import BadInput
-from tallymark.training import fit
-from tallymark.training.train import weights_for
+from tallymark.training import fit, recordings
 from tests.sets import copy_of
 
 QUICK = {"width": 4, "neck": 8, "side": 64, "crop": 64, "epochs": 3, "batch": 4, "judged": 3, "views": 1}
@@ -59,42 +63,74 @@ class Killed(Exception):
     pass
 
 
-@pytest.mark.parametrize("killed_at", [2, 4])
-def test_going_on_after_a_kill_equals_an_uninterrupted_training(
-    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int
-) -> None:
-    train(sets, "wheat", tmp_path / "whole", anchor=0.3)
-    learn, steps = fit.Fit._learn, 0
+def parted(train_once: Callable[..., Any], killed_at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train up to a kill after so many batches, and then go on."""
+    learn, batches = fit.Fit._learn, 0
 
     def stumble(self: fit.Fit, *given: Any, **named: Any) -> dict[str, float]:
-        nonlocal steps
-        steps += 1
-        if steps > killed_at * len(self.batches) // 2:
+        nonlocal batches
+        batches += 1
+        if batches > killed_at:
             raise Killed
         return learn(self, *given, **named)
 
-    monkeypatch.setattr(fit.Fit, "_learn", stumble)
-    with pytest.raises(Killed):
-        train(sets, "wheat", tmp_path / "parted", anchor=0.3)
-    monkeypatch.undo()
-    assert not (tmp_path / "parted" / "weights.pt").exists()
-    train(sets, "wheat", tmp_path / "parted", resume=True, anchor=0.3)
+    with monkeypatch.context() as patch:
+        patch.setattr(fit.Fit, "_learn", stumble)
+        with pytest.raises(Killed):
+            train_once()
+    train_once(resume=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "killed_at"), [({"anchor": 0.3}, 2), ({"anchor": 0.3}, 4), ({"accumulate": 2, "judged": 1}, 3)]
+)
+def test_going_on_after_a_kill_equals_an_uninterrupted_training(
+    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], killed_at: int
+) -> None:
+    monkeypatch.setattr(fit, "SAVED_EVERY", -1.0)
+    train(sets, "wheat", tmp_path / "whole", **changes)
+    parted(partial(train, sets, "wheat", tmp_path / "parted", **changes), killed_at, monkeypatch)
     assert same(tmp_path / "whole", tmp_path / "parted")
-    recipe = tmp_path / "parted" / "recipe.toml"
     with pytest.raises(BadInput, match="other_recipe"):
-        train(sets, "wheat", tmp_path / "parted", resume=True, anchor=0.3, epochs=4)
-    assert recipe.exists()
+        train(sets, "wheat", tmp_path / "parted", resume=True, **changes, epochs=4)
+    assert (tmp_path / "parted" / "recipe.toml").exists()
+
+
+def test_false_alarms_are_the_same_after_a_kill(sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recordings, "ALARM", 0.0)  # so early, nothing is told with confidence
+    changes = {"width": 4, "neck": 8, "seconds": 4.096, "epochs": 2, "batch": 8, "judged": 3, "aim": 0.2, "hard": 1}
+    listen = partial(tallymark.train, "upcalls", sets / "upcalls", preset="tiny", **changes)
+    listen(tmp_path / "whole")
+    steps = [json.loads(line)["step"] for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
+    parted(partial(listen, tmp_path / "parted"), steps[0] + 1, monkeypatch)
+    assert torch.load(tmp_path / "parted" / "checkpoint.pt", weights_only=True)["source"]
+    assert same(tmp_path / "whole", tmp_path / "parted")
+
+
+def test_other_items_are_not_gone_on_with(sets: Path, tmp_path: Path) -> None:
+    train(sets, "wheat", tmp_path / "run", epochs=1)
+    more = tmp_path / "more"
+    tallymark.synth("wheat", more, items=4, size=64, seed=1)
+    with pytest.raises(BadInput, match=r"other_items.* give the same folders, fix list and split"):
+        train(sets, "wheat", tmp_path / "run", epochs=1, resume=True, also=[more])
+    assert train(sets, "wheat", tmp_path / "run", epochs=1, resume=True).run.models
 
 
 def test_a_corrupt_photograph_is_passed_over_and_reported(sets: Path, tmp_path: Path) -> None:
+    """Whether it is learned from or judged by; and once, although each of two models meets it."""
     folder = copy_of(sets, "wheat", tmp_path)
-    broken = sorted((folder / "train").iterdir())[:2]
-    broken[0].write_bytes(b"\xff\xd8 not a photograph")
-    broken[1].unlink()
-    trained = tallymark.train("wheat", folder, tmp_path / "run", preset="tiny", **QUICK)
-    assert trained is not None
-    assert {problem.item for problem in trained.problems} <= {path.stem for path in broken}
-    assert (tmp_path / "run" / "problems.csv").exists()
+    folds = tallymark.split("wheat", folder, folds=2)
+    folds.save(tmp_path / "folds.csv")
+    broken = [folds.items.ids[int(np.flatnonzero(folds.fold == fold)[0])] for fold in (0, 1)]
+    for name, damage in zip(broken, (lambda path: path.write_bytes(b"\xff\xd8 no"), Path.unlink), strict=True):
+        damage(next((folder / "train").glob(f"{name}.*")))
+    for models in (1, 2):
+        out = tmp_path / f"run-{models}"
+        options = QUICK | {"models": models, "batch": 1, "epochs": 1, "judged": 1}
+        trained = tallymark.train("wheat", folder, out, preset="tiny", split=tmp_path / "folds.csv", **options)
+        assert trained is not None
+        assert sorted(str(problem.item) for problem in trained.problems) == sorted(broken)
+        assert sorted(pl.read_csv(out / "problems.csv")["item"]) == sorted(broken)
 
 
 def test_several_models_judge_every_item_once(sets: Path, tmp_path: Path) -> None:
@@ -106,18 +142,6 @@ def test_several_models_judge_every_item_once(sets: Path, tmp_path: Path) -> Non
     assert len(predicted.found.items) == len(catalog.of("test"))
 
 
-def test_each_fold_starts_where_the_same_fold_was_held_out(tmp_path: Path) -> None:
-    for fold in ("fold-0", "fold-1"):
-        (tmp_path / "run" / fold).mkdir(parents=True)
-        (tmp_path / "run" / fold / "weights.pt").touch()
-    run = str(tmp_path / "run")
-    assert weights_for(run, "fold-1") == str(tmp_path / "run" / "fold-1")
-    assert weights_for(run, "") == run
-    assert weights_for("imagenet", "fold-1") == "imagenet"
-    with pytest.raises(BadInput, match=r"no fold-2.*as many models and the same folds"):
-        weights_for(run, "fold-2")
-
-
 def test_a_time_budget_ends_with_a_usable_run(sets: Path, tmp_path: Path) -> None:
     trained = train(sets, "wheat", tmp_path / "run", minutes=0.05, epochs=1000)
     assert trained.run.models
@@ -127,12 +151,32 @@ def test_a_time_budget_ends_with_a_usable_run(sets: Path, tmp_path: Path) -> Non
 
 
 def test_a_second_round_learns_from_what_the_first_found(sets: Path, tmp_path: Path) -> None:
-    train(sets, "wheat", tmp_path / "first")
-    test = sets / "wheat" / "test"
-    second = train(sets, "wheat", tmp_path / "second", pseudo=test, weights=str(tmp_path / "first"), epochs=1)
-    assert second.run.models
+    """In pictures without truth, even if the folder has others."""
+    data = copy_of(sets, "wheat", tmp_path)
+    first = train(sets, "wheat", tmp_path / "first")
+    catalog = tallymark.read("wheat", data)
+    unknown = catalog.items.ids.filter(pl.Series(~catalog.labelled)).to_list()
+    broken = catalog.path(int(np.flatnonzero(~catalog.labelled)[0]))
+    assert broken is not None
+    broken.write_bytes(b"no photograph")
+    again = {"weights": str(tmp_path / "first"), "epochs": 1}
+    second = train(sets, "wheat", tmp_path / "second", pseudo=data, **again)
+    assert [problem.file for problem in second.problems] == [str(broken)]
+    learned = set(pl.read_csv(tmp_path / "second" / "learned.csv")["item"])
+    known = set(catalog.of("train").items.ids) - set(first.judged.items.ids)
+    assert learned == known | set(unknown[1:])
     with pytest.raises(BadInput, match="no_run"):
-        train(sets, "wheat", tmp_path / "third", pseudo=test)
+        train(sets, "wheat", tmp_path / "third", pseudo=data)
+    with pytest.raises(BadInput, match="other_model"):
+        tallymark.train("ships", sets / "ships", tmp_path / "third", pseudo=sets / "ships", weights=again["weights"])
+    with pytest.raises(BadInput, match="no_unlabelled"):
+        train(sets, "wheat", tmp_path / "third", pseudo=labelled_only(data), **again)
+
+
+def labelled_only(folder: Path) -> Path:
+    shutil.rmtree(folder / "test")
+    (folder / "sample_submission.csv").unlink(missing_ok=True)
+    return folder
 
 
 def test_two_processes_train_one_model(sets: Path, tmp_path: Path) -> None:
@@ -153,3 +197,30 @@ def test_an_unknown_field_is_refused_with_the_nearest(sets: Path, tmp_path: Path
         train(sets, "wheat", tmp_path / "run", epoch=3)
     with pytest.raises(BadInput, match="a preset"):
         tallymark.train("wheat", sets / "wheat", tmp_path / "run", preset="smal")
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "told"),
+    [
+        ("wheat", {"finds": "masks"}, "finds=masks, expected boxes"),
+        ("wheat", {"minutes": 0}, "minutes=0, expected a number above 0"),
+        ("wheat", {"minutes": float("nan")}, "minutes=nan"),
+        ("wheat", {"frozen": 9}, "frozen=9, expected at most 5"),
+        ("upcalls", {"views": 2}, "views=2, expected views=1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_leaves_nothing(
+    sets: Path, tmp_path: Path, name: str, changes: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(BadInput, match=told):
+        tallymark.train(name, sets / name, tmp_path / "run", preset="tiny", **changes)
+    assert not (tmp_path / "run").exists()
+
+
+def test_folds_without_items_are_refused(sets: Path, tmp_path: Path) -> None:
+    folds = tallymark.split("wheat", sets / "wheat", folds=2)
+    replace(folds, fold=folds.fold + 1).save(tmp_path / "from-1.csv")
+    with pytest.raises(BadInput, match=r"empty_fold: found no labelled item in fold 0.* count folds from 0 on"):
+        train(sets, "wheat", tmp_path / "a", split=tmp_path / "from-1.csv")
+    with pytest.raises(BadInput, match=r"empty_fold: found all labelled items in fold 0.* at least 2 folds"):
+        train(sets, "wheat", tmp_path / "b", folds=1)
