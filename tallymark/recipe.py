@@ -23,7 +23,7 @@ class Recipe:
 
     The network
     finds: what is found: boxes, masks (as turned rectangles), labels of whole pictures, instants in recordings, or
-    cuboids among the points of a lidar.
+    cuboids among the points of a lidar. It is the challenge's own: `train` does not change it.
     backbone: `plain` residual blocks, or `lite0`, for which `weights=imagenet` exists.
     weights: where the backbone starts: `none` (random), `imagenet`, a file of a state dict, or a run; of a run of a
     network of the same kind, all of it starts there.
@@ -34,7 +34,8 @@ class Recipe:
 
     The labels
     smoothing: share of the truth given to the other classes. trim: share of each batch, those with the largest
-    loss, that is not learned from. clean: learn from the clean validation set too.
+    loss, that is not learned from. Neither does anything unless labels are found. clean: learn from the clean
+    validation set too.
 
     The training
     folds: parts that the training set is dealt into. models: how many of these are held out, with a model for each.
@@ -48,7 +49,8 @@ class Recipe:
     the way. seed: of everything random.
 
     The predictions
-    views: 1, or the mean over 2 (mirrored), 4 (also upside down) or 8 (also turned) views of each item.
+    views: 1, or the mean over 2 (mirrored), 4 (also upside down) or 8 (also turned) views of each item. Recordings have
+    one.
     merge: what becomes of overlapping findings: `nms`, `soft` or `wbf`. overlap: from which overlap on.
     cut: findings below this confidence are left out; cuts: of classes that have another one, as `bus 0.2, truck 0.4`.
     gate: so are all findings of an item that seems to have none.
@@ -148,7 +150,7 @@ class SoundRecipe(Recipe):
     in it; block: frames that share one estimate of that; around: such blocks on either side that it is made from.
 
     The windows
-    seconds: length of the windows that are trained on. aim: share of them that are placed on a call.
+    seconds: length of the windows that are trained on, a multiple of 16 frames. aim: share of them placed on a call.
     hard: share of the others that are placed where an earlier stage of the training raised a false alarm.
     paste: share of windows into which calls of elsewhere are mixed. louder, fainter: by how many decibels at most.
     tilt: largest change of level between the lowest and the highest band, in decibels.

@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tallymark.data.scans import bird_of
 from tallymark.modelling import find_preset
+from tallymark.predicting.showing import ear_of
 from tallymark.problems import BadInput, Problem
 from tallymark.reading import as_assignments, options, parse_assignments
-from tallymark.recipe import LidarRecipe, PictureRecipe, Recipe, class_cuts, class_groups, read_recipe
+from tallymark.recipe import LidarRecipe, PictureRecipe, Recipe, SoundRecipe, class_cuts, class_groups, read_recipe
+from tests.made import NAMES
 
-NAMES = ("wheat", "ships", "food")
+FINDS = {"wheat": "boxes", "ships": "masks", "food": "labels", "upcalls": "instants", "lyft": "cuboids"}
 OTHER: dict[str, object] = {
     "finds": "masks", "backbone": "lite0", "weights": 'a "b"\\c é', "width": 7, "frozen": 3, "stride": 16, "zoom": 1.25,
     "tilt": 33.5, "clean": True, "rate": 1e-7, "decay": 0.0, "average": 0.99999, "precision": "bf16", "seed": 0,
@@ -134,8 +137,14 @@ def test_every_preset_is_valid(name: str, preset: str, tmp_path: Path) -> None:
     assert recipe.but() == recipe
     recipe.save(tmp_path / "r.toml")
     assert read_recipe(tmp_path / "r.toml") == recipe
-    assert recipe.finds == {"wheat": "boxes", "ships": "masks", "food": "labels"}[name]
-    assert recipe.crop % 32 == 0, "a network halves its windows five times"
+    assert recipe.finds == FINDS[name]
+    if isinstance(recipe, SoundRecipe):
+        assert round(recipe.seconds / recipe.hop) % 16 == 0, "a network halves time four times"
+        assert ear_of(recipe).bands % 32 == 0
+    elif isinstance(recipe, LidarRecipe):
+        assert bird_of(recipe).side % 32 == 0
+    else:
+        assert recipe.crop % 32 == 0, "a network halves its windows five times"
     assert recipe.models <= recipe.folds
     assert recipe.weights == "none" or recipe.backbone == "lite0"
     assert recipe.weights != "none" or recipe.frozen == 0, "random weights have to learn"
@@ -145,8 +154,11 @@ def test_every_preset_is_valid(name: str, preset: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_presets_grow(name: str) -> None:
     tiny, small, full = (find_preset(name, preset) for preset in ("tiny", "small", "full"))
-    assert tiny.side < small.side <= full.side
-    assert tiny.crop < small.crop <= full.crop
+    if isinstance(tiny, PictureRecipe):
+        assert tiny.side < small.side <= full.side
+        assert tiny.crop < small.crop <= full.crop
+    else:
+        assert tiny.width < small.width <= full.width
     assert small.models < full.models
     with pytest.raises(BadInput, match="did you mean 'small'"):
         find_preset(name, "smal")
