@@ -228,5 +228,6 @@ class Fit:
 
 def _gathering(forward: nn.Module, moves: bool) -> AbstractContextManager[None]:
     """Processes tell one another their gradients only when the weights move by them."""
-    apart = isinstance(forward, DistributedDataParallel) and not moves
-    return forward.no_sync() if apart else nullcontext()
+    if isinstance(forward, DistributedDataParallel) and not moves:
+        return forward.no_sync()
+    return nullcontext()
