@@ -80,10 +80,13 @@ def read_folds(path: str | Path) -> Folds:
     return Folds(Items(ids), numbers[0], table.text("group"), numbers[1])
 
 
-def make_folds(catalog: Catalog, count: int = 5, seed: int = 0, *, leave_one_out: bool = False) -> Folds:
+def make_folds(
+    catalog: Catalog, count: int = 5, seed: int = 0, *, leave_one_out: bool = False, or_fewer: bool = False
+) -> Folds:
     """Deal the labelled items, but those of the test part, into folds.
 
     With `leave_one_out` every group is a fold of its own; items without a group are dealt out among these.
+    or_fewer: where there are fewer groups than folds, each is a fold; else that is a `BadInput`.
     """
     chosen = catalog.select(catalog.labelled & (catalog.part != "test").to_numpy())
     _refuse(catalog, chosen, count, seed)
@@ -91,8 +94,9 @@ def make_folds(catalog: Catalog, count: int = 5, seed: int = 0, *, leave_one_out
     if leave_one_out:
         return _by_group(chosen, group)
     members, item_group = np.unique(group.to_numpy().astype(str), return_inverse=True)
+    count = min(count, max(len(members), 2)) if or_fewer else count
     if len(members) < count:
-        found, expected = f"{len(members)} groups", f"at least {count}, one for each fold"
+        found, expected = f"{len(members)} groups among {len(chosen)} items", f"at least {count}, one for each fold"
         raise BadInput(Problem("too_few_groups", str(catalog.root), found, expected, "ask for fewer folds"))
     kinds = strata(chosen)
     table = np.zeros((len(members), int(kinds.max(initial=0)) + 2))

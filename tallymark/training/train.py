@@ -91,10 +91,10 @@ def train(plan: Plan) -> Trained | None:
     with take_place() as place:
         run, classes, problems = Run(plan.folder), class_names(plan.catalog), Problems(EVERY)
         plan = replace(plan, also=tuple(renumber(more, classes) for more in plan.also))
-        _network(plan.recipe, "none", classes)  # what is refused here leaves no folder behind
+        held = hold_out(plan)
+        _network(plan.recipe, held[0].weights, classes)  # what is refused up to here leaves no folder behind
         if place.first:
             run.begin(plan.recipe, resume=plan.resume)
-        held = hold_out(plan)
         _tell(plan.problems, problems)
         networks = [_train_one(plan, one, len(held), classes, place, problems) for one in held]
         if not place.first:
@@ -157,7 +157,7 @@ def _deal(catalog: Catalog, recipe: Recipe) -> Folds:
         catalog = replace(catalog, items=Items(catalog.items.ids), cells=1)
         if catalog.truth is not None:
             catalog = replace(catalog, truth=catalog.truth.onto(catalog.items))
-    return make_folds(catalog, recipe.folds, recipe.seed)
+    return make_folds(catalog, recipe.folds, recipe.seed, or_fewer=True)
 
 
 def class_names(catalog: Catalog) -> tuple[str, ...]:

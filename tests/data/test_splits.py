@@ -79,6 +79,13 @@ def test_too_few_groups() -> None:
         make_folds(labelled(np.zeros(9, np.int64), ["a"] * 9), leave_one_out=True)
 
 
+def test_fewer_groups_than_folds_are_a_fold_each_where_that_is_allowed() -> None:
+    folds = make_folds(labelled(np.zeros(9, np.int64), ["a", "b", "c"] * 3), 12, or_fewer=True)
+    assert folds.count == 3
+    with pytest.raises(tallymark.BadInput, match="too_few_groups"):  # nothing would be left to learn from
+        make_folds(labelled(np.zeros(9, np.int64), ["a"] * 9), 12, or_fewer=True)
+
+
 def test_look_alike_chips_stay_together(sets: Path) -> None:
     """The synthetic set has chips that are crops of one scene; they share a group."""
     folds = tallymark.split("ships", sets / "ships", folds=3)
