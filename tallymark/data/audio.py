@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 STREAMED = (0, 0xFFFFFFFF)
 """Sizes that a writer leaves in a header when it did not know the end."""
+LONGEST = 1 << 48
+"""Samples of a recording at most: more, centuries of them, are what a library makes of a length that is not stated."""
 BLOCK = 1 << 17
 """Samples that are read at a time."""
 WHOLE = {"PCM_16": ("int16", 2.0**-15)}
@@ -48,6 +50,8 @@ def read_header(path: Path) -> Header:
         raise BadMedia("corrupt_media", _reason(error)) from None
     if info.samplerate <= 0:
         raise BadMedia("corrupt_media", f"{info.samplerate} samples a second")
+    if info.frames > LONGEST:
+        raise BadMedia("corrupt_media", "a header that does not state the length", "write it again: ffmpeg -i OLD NEW")
     return Header(info.frames, info.samplerate, info.channels)
 
 
@@ -86,10 +90,26 @@ def _pieces(file: SoundFile, kind: str) -> Iterator[np.ndarray]:
 
     One piece may take the place of another: fresh memory for each would cost more than reading them.
     """
-    room = np.empty((BLOCK, file.channels), kind)
-    for block in file.blocks(out=room, dtype=kind, always_2d=True):
-        mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1, dtype=np.float32)
-        yield np.nan_to_num(mono, posinf=0, neginf=0) if kind == "float32" else mono
+    import soundfile
+
+    room, read = np.zeros((BLOCK, file.channels), kind), 0
+    try:
+        for block in file.blocks(out=room, dtype=kind, always_2d=True):
+            read += len(block)
+            yield _mono(block)
+            room.fill(0)
+    except (soundfile.LibsndfileError, RuntimeError) as error:
+        good = np.trim_zeros(_mono(room), "b")  # how much was decoded before the fault, nobody says
+        yield good
+        found = f"{_reason(error)} after {read + len(good)} of {file.frames} samples"
+        raise BadMedia("corrupt_media", found) from None
+    if read < file.frames:
+        raise BadMedia("truncated_media", f"{read} of {file.frames} samples")
+
+
+def _mono(block: np.ndarray) -> np.ndarray:
+    mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1, dtype=np.float32)
+    return np.nan_to_num(mono, posinf=0, neginf=0) if mono.dtype.kind == "f" else mono
 
 
 def look_at_recording(path: Path) -> Look:

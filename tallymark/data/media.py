@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
+A = TypeVar("A")
+B = TypeVar("B")
+P = ParamSpec("P")
 THUMBNAIL = 48
 """Side of a look's grey thumbnail in pixels: a 3 x 3 grid of cells of 16 px."""
 
@@ -43,6 +48,28 @@ class Medium:
     noun: str
     suffixes: frozenset[str]
     look: Callable[[Path], Look]
+
+
+def up_to_damage(
+    stage: Callable[Concatenate[Iterator[A], P], Iterator[B]],
+) -> Callable[Concatenate[Iterator[A], P], Iterator[B]]:
+    """A stage of a stream that gives out what it holds where its source turns out to be damaged, and then fails too."""
+
+    @wraps(stage)
+    def run(source: Iterator[A], /, *given: P.args, **named: P.kwargs) -> Iterator[B]:
+        faults: list[BadMedia] = []
+
+        def undamaged() -> Iterator[A]:
+            try:
+                yield from source
+            except BadMedia as bad:
+                faults.append(bad)
+
+        yield from stage(undamaged(), *given, **named)
+        for bad in faults:
+            raise bad
+
+    return run
 
 
 def read_bytes(path: Path) -> bytes:

@@ -8,6 +8,8 @@ from itertools import chain
 
 import numpy as np
 
+from tallymark.data.media import up_to_damage
+
 KEPT = 0.45
 """What lies below this share of the wanted rate stays as it was."""
 ROOM = 4
@@ -39,6 +41,7 @@ def resampled(pieces: Iterator[np.ndarray], rate: int, wanted: int) -> Iterator[
     return (np.asarray(piece, np.float32) for piece in pieces) if rate == wanted else _streamed(pieces, rate, wanted)
 
 
+@up_to_damage
 def _streamed(pieces: Iterator[np.ndarray], rate: int, wanted: int) -> Iterator[np.ndarray]:
     import soxr
 
@@ -54,6 +57,7 @@ def thinning(rate: int, wanted: int) -> int:
     return next((by for by in range(largest, 1, -1) if parts % by == 0), 1)
 
 
+@up_to_damage
 def thinned(pieces: Iterator[np.ndarray], by: int, kept: float) -> Iterator[np.ndarray]:
     """One sample for every so many: the weighted mean of those around it.
 

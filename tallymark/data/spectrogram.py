@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tallymark.data.audio import read_header, resample_stream
+from tallymark.data.audio import resample_stream
+from tallymark.data.media import up_to_damage
 
 SPREAD = 1.4826
 """Standard deviations to a median absolute deviation, of normal noise."""
@@ -69,26 +70,26 @@ class Ear:
 
 def levels(path: Path, ear: Ear) -> Iterator[np.ndarray]:
     """The (bands, frames) levels of a recording, block after block; the last may be shorter."""
-    blocks = power_blocks(resample_stream(path, ear.hertz), ear, read_header(path).seconds)
+    blocks = power_blocks(resample_stream(path, ear.hertz), ear)
     return steadied(blocks, ear) if ear.steady else (block / 2 for block in blocks)
 
 
-def power_blocks(pieces: Iterator[np.ndarray], ear: Ear, seconds: float) -> Iterator[np.ndarray]:
+@up_to_damage
+def power_blocks(pieces: Iterator[np.ndarray], ear: Ear) -> Iterator[np.ndarray]:
     """Logarithms of power of the frames, a block at a time. Beyond the ends of the recording there is silence."""
     before = (ear.width - ear.step) // 2
-    waiting, frames = np.zeros(before, np.float32), ear.count(seconds)
+    waiting = np.zeros(before, np.float32)
     wanted = (ear.block - 1) * ear.step + ear.width
-    done = 0
     for piece in pieces:
         waiting = np.concatenate([waiting, piece])
-        while len(waiting) >= wanted and done + ear.block <= frames:
+        while len(waiting) >= wanted:
             yield _log_power(waiting[:wanted], ear)
-            waiting, done = waiting[ear.block * ear.step :], done + ear.block
-    while done < frames:
-        count = min(ear.block, frames - done)
+            waiting = waiting[ear.block * ear.step :]
+    while len(waiting) > before:
+        count = min(ear.block, -(-(len(waiting) - before) // ear.step))
         needed = (count - 1) * ear.step + ear.width
         yield _log_power(np.pad(waiting, (0, max(needed - len(waiting), 0)))[:needed], ear)
-        waiting, done = waiting[count * ear.step :], done + count
+        waiting = waiting[count * ear.step :]
 
 
 def _log_power(samples: np.ndarray, ear: Ear) -> np.ndarray:
@@ -116,6 +117,7 @@ def _bell(width: int) -> np.ndarray:
     return shape
 
 
+@up_to_damage
 def steadied(blocks: Iterator[np.ndarray], ear: Ear) -> Iterator[np.ndarray]:
     """Each block less what is usual in its band around it, in units of how much that varies.
 

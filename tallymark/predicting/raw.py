@@ -42,7 +42,7 @@ Model = Callable[[np.ndarray], Maps]
 
 @dataclass(frozen=True, eq=False)
 class Raw:
-    """size: (n, 2) width and height of each picture, nan where it could not be read.
+    """size: (n, 2) width and height of each picture, nan where it could not be read; of a recording the seconds heard.
 
     found: candidates in the code's own geometry. presence: the chance that there is anything at all.
     chances: (n, classes) for whole pictures.
@@ -90,8 +90,11 @@ def look(
     if recipe.finds == "labels":
         chances = _chances(measured(), models, recipe)
         return Raw(catalog.items, np.array(sizes).reshape(-1, 2), chances=chances)
-    found, presence = _candidates(catalog.items, measured(), models, recipe, classes)
-    return Raw(catalog.items, np.array(sizes).reshape(-1, 2), found=found, presence=presence)
+    found, presence, reached = _candidates(catalog.items, measured(), models, recipe, classes)
+    size = np.array(sizes).reshape(-1, 2)
+    if CODES[recipe.finds].line:  # a damaged recording is heard in part
+        size[:, 0] = np.minimum(size[:, 0], reached)
+    return Raw(catalog.items, size, found=found, presence=presence)
 
 
 def _chances(shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe) -> np.ndarray:
@@ -108,21 +111,22 @@ def _chances(shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe) ->
 
 def _candidates(
     items: Items, shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe, classes: tuple[str, ...]
-) -> tuple[Annotations[Any], np.ndarray]:
-    """Everything that might be a finding, and for each item the chance that there is any."""
-    code, stride, presence = CODES[recipe.finds], recipe.stride, np.zeros(len(items))
+) -> tuple[Annotations[Any], np.ndarray, np.ndarray]:
+    """Everything that might be a finding, and for each item the chance that there is any, and how far it was told."""
+    code, stride, presence, reached = CODES[recipe.finds], recipe.stride, np.zeros(len(items)), np.zeros(len(items))
     group = np.array(class_groups(recipe, classes), np.int64)
     stands, none = dict[int, Poses](), np.empty(0)
     columns = [(none, none, none, np.empty((0, code.values)), none, none, none)]
     draw = drawer(recipe)
 
-    def tell(seen: tuple[int, Shown, Window]) -> tuple[int, Shown, float, tuple[np.ndarray, ...]]:
+    def tell(seen: tuple[int, Shown, Window]) -> tuple[int, Shown, float, float, tuple[np.ndarray, ...]]:
         number, one, window = seen
         maps = mean_maps(draw(window.grid), models, recipe)
-        return number, one, float(maps["presence"]), _read_off(maps, window, recipe, group)
+        end = one.by * (window.x + window.inside[2])
+        return number, one, end, float(maps["presence"]), _read_off(maps, window, recipe, group)
 
-    for number, one, chance, (x, y, values, score, label) in _side_by_side(tell, shown, models):
-        presence[number] = max(presence[number], chance)
+    for number, one, end, chance, (x, y, values, score, label) in _side_by_side(tell, shown, models):
+        presence[number], reached[number] = max(presence[number], chance), max(reached[number], end)
         every = np.ones(len(x))
         columns.append((number * every, x, y, values, score, label, one.by * every))
         if one.stand is not None:
@@ -133,7 +137,7 @@ def _candidates(
     if stands:
         shapes = move_cuboids(shapes, join_poses(list(stands.values())), np.searchsorted(list(stands), item))
     found = Annotations.gather(items, item, shapes, label=label.astype(np.int64), score=score, classes=classes)
-    return found, presence
+    return found, presence, reached
 
 
 def _read_off(maps: Maps, window: Window, recipe: Recipe, group: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from tallymark.data.media import up_to_damage
 from tallymark.predicting.frame import BLOCK, fitted, padded
 from tallymark.recipe import SoundRecipe
 
@@ -54,7 +55,8 @@ def heard_around(recipe: SoundRecipe) -> int:
     return -(-(network + round(recipe.gap / recipe.hop)) // BLOCK) * BLOCK
 
 
-def sound_windows(blocks: Iterable[np.ndarray], around: int) -> Iterator[Window]:
+@up_to_damage
+def sound_windows(blocks: Iterator[np.ndarray], around: int) -> Iterator[Window]:
     """Windows on the levels of a recording, (bands, frames) at a time, of which only a few minutes are kept.
 
     They begin at whole blocks, and each is heard with `around` frames on either side, so that it makes no difference

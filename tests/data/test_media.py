@@ -13,6 +13,7 @@ from PIL import Image, ImageOps
 
 from tallymark.data.audio import look_at_recording, read_header, read_sound
 from tallymark.data.images import look_at_picture, picture_size, read_picture
+from tallymark.data.media import BadMedia
 
 
 def drawn(width: int = 60, height: int = 40) -> Image.Image:
@@ -76,3 +77,17 @@ def test_windows_are_pieces_of_the_whole_and_resampling_keeps_time(ending: str, 
     slow = read_sound(path, rate=1000)
     centre = [float((sound**2 * np.arange(len(sound))).sum() / (sound**2).sum()) for sound in (whole, slow)]
     assert centre[0] / rate == pytest.approx(centre[1] / 1000, abs=1e-4)
+
+
+def test_a_recording_that_does_not_state_its_length_is_refused(tmp_path: Path) -> None:
+    """As FLAC has it that was written to a pipe: the last 36 bits of its first block's numbers are 0."""
+    soundfile.write(tmp_path / "a.flac", np.zeros(4000), 2000)
+    data = bytearray((tmp_path / "a.flac").read_bytes())
+    assert int.from_bytes(data[21:26]) & 0xFFFFFFFFF == 4000
+    data[21] &= 0xF0
+    data[22:26] = bytes(4)
+    (tmp_path / "b.flac").write_bytes(data)
+    assert read_header(tmp_path / "a.flac").seconds == 2
+    with pytest.raises(BadMedia, match="does not state the length") as caught:
+        read_header(tmp_path / "b.flac")
+    assert "ffmpeg" in caught.value.remedy
