@@ -10,34 +10,52 @@ from hypothesis import strategies as st
 from tallymark.centres.peaks import find_peaks
 
 
-def one_by_one(heat: np.ndarray, least: float) -> set[tuple[int, int, int]]:
+def one_by_one(heat: np.ndarray, least: float, reach: int) -> set[tuple[int, int, int]]:
     found = set()
     for number, y, x in np.ndindex(heat.shape):
-        around = heat[number, max(y - 1, 0) : y + 2, max(x - 1, 0) : x + 2]
-        if heat[number, y, x] >= max(around.max(), least):
+        near = [(j, i) for j, i in np.ndindex(heat.shape[1:]) if abs(j - y) <= reach and abs(i - x) <= reach]
+        own = heat[number, y, x]
+        hotter = [heat[number, j, i] >= own if (j, i) < (y, x) else heat[number, j, i] > own for j, i in near]
+        if own >= least and not any(hotter):
             found.add((number, y, x))
     return found
 
 
-@given(st.integers(0, 2**31), st.integers(1, 3), st.integers(1, 9), st.integers(1, 9), st.sampled_from([5, 500]))
+@given(
+    st.integers(0, 2**31),
+    st.integers(1, 3),
+    st.integers(1, 9),
+    st.integers(1, 9),
+    st.sampled_from([5, 500]),
+    st.integers(1, 3),
+)
 @settings(max_examples=80)
-def test_as_one_by_one(seed: int, classes: int, height: int, width: int, steps: int) -> None:
+def test_as_one_by_one(seed: int, classes: int, height: int, width: int, steps: int, reach: int) -> None:
     """With few different values, so that there are plateaus, and with many."""
     values = np.random.default_rng(seed).integers(0, steps + 1, (classes, height, width))
     heat = values.astype(np.float32) / steps
-    peaks = find_peaks(heat, 0.3, 1000)
+    peaks = find_peaks(heat, 0.3, 1000, reach)
     places = list(zip(peaks.label.tolist(), peaks.y.tolist(), peaks.x.tolist(), strict=True))
     assert len(places) == len(set(places))
-    assert set(places) == one_by_one(heat, np.float32(0.3))
+    assert set(places) == one_by_one(heat, np.float32(0.3), reach)
     np.testing.assert_array_equal(peaks.heat, heat[peaks.label, peaks.y, peaks.x])
     assert (np.diff(peaks.heat) <= 0).all()
 
 
-def test_every_cell_of_a_plateau_is_a_peak() -> None:
+def test_only_the_first_cell_of_a_plateau_is_a_peak() -> None:
     heat = np.zeros((1, 5, 6), np.float32)
-    heat[0, 2, 2:4] = 0.5
+    heat[0, 2:4, 2:4] = 0.5
     peaks = find_peaks(heat, 0.1, 10)
-    assert (peaks.y.tolist(), peaks.x.tolist()) == ([2, 2], [2, 3])
+    assert (peaks.y.tolist(), peaks.x.tolist()) == ([2], [2])
+
+
+def test_silence_is_one_peak_wherever_windows_begin() -> None:
+    """A line of time with the same heat everywhere: in a window that begins later, its first cell is not told."""
+    heat = np.full((1, 1, 500), 0.2, np.float32)
+    assert find_peaks(heat, 0.1, 1000, 16).x.tolist() == [0]
+    heat[0, 0, 300] = 0.7
+    assert find_peaks(heat, 0.1, 1000, 16).x.tolist() == [300, 0]
+    assert find_peaks(heat[:, :, 200:], 0.1, 1000, 16).x.tolist() == [100, 0]
 
 
 def test_the_hottest_come_first_and_the_rest_goes() -> None:
