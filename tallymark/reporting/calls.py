@@ -28,77 +28,94 @@ DECIMALS = 6
 
 
 class Begun(NamedTuple):
-    """When and by which recorder a recording was begun. seconds: since 1970, by its own clock; None if it has none."""
+    """By which recorder a recording was begun, and when, as its name tells.
+
+    seconds: since 1970, by the recorder's clock; None if the name has no day. timed: whether it has the time too.
+    """
 
     recorder: str
     seconds: float | None
+    timed: bool
 
 
 def begun(name: str) -> Begun:
-    """What the name of a recording tells; without a time in it, the recording stands for itself."""
+    """What the name of a recording, with the folders in front, tells; without a day it stands for itself.
+
+    A recorder that is not named before the day is the folder that it lies in, or the one above that of a day.
+    """
     path = PurePosixPath(name.replace("\\", "/"))
-    found = CLOCK.search(path.stem)
-    if found is None:
-        return Begun(name, None)
-    try:
-        clock = datetime.datetime(*(int(digits or 0) for digits in found.groups()))  # type: ignore[arg-type]  # six of them
-    except ValueError:  # a 31st of February
-        return Begun(name, None)
-    recorder = path.stem[: found.start()].strip(" _-.")
-    folder = path.parent.name
-    if not recorder and folder and not DAY.search(folder):
-        recorder = folder
-    return Begun(recorder, (clock - EPOCH).total_seconds())
+    for pattern in (CLOCK, DAY):
+        found = pattern.search(path.stem)
+        try:
+            if found is not None:
+                clock = datetime.datetime.strptime("".join(re.findall(r"\d", found[0])).ljust(14, "0"), "%Y%m%d%H%M%S")
+                folders = [folder for folder in path.parts[:-1] if not DAY.search(folder)]
+                recorder = path.stem[: found.start()].strip(" _-.") or "".join(folders[-1:])
+                return Begun(recorder, (clock - EPOCH).total_seconds(), pattern is CLOCK)
+        except ValueError:  # a 31st of February, 25 o'clock
+            continue
+    return Begun(name, None, False)
 
 
-def tally_hours(calls: Annotations[Instants], seconds: np.ndarray) -> pl.DataFrame:
+def tally_hours(calls: Annotations[Instants], seconds: np.ndarray, files: pl.Series | None = None) -> pl.DataFrame:
     """A row for each hour in which was listened.
 
     Parameters
     ----------
-    seconds: the length of every recording, nan where it could not be read.
+    seconds: how long each recording was listened to, nan where it could not be read.
+    files: the path of each recording, null where there is none: their folders may name recorders, and ids lack them.
 
     Columns
     -------
-    recorder: what stands before the time in the names of recordings, or the recording, if no time is in its name.
-    day, hour: by the clock; without one there is no day, and hours are counted from the beginning of the recording.
+    recorder: what stands before the day in the names of recordings, or their folder; the recording, if it has no day.
+    day, hour: by the clock in the name. If that has the day only, the hour is null, and all of it belongs to that day.
+    Without either there is no day, and hours are counted from the beginning of the recording.
     hours: how long was listened. count: calls. per_hour: calls in an hour of listening.
     """
     if len(seconds) != len(calls.items):
         raise ValueError(f"{len(seconds)} lengths for {len(calls.items)} recordings")
-    told = [begun(name) for name in calls.items.ids]
-    start = np.array([one.seconds or 0.0 for one in told])
-    length = np.nan_to_num(np.asarray(seconds, float))
+    who = _recordings(calls.items.ids, calls.items.ids if files is None else files)
+    start, length = who["start"].to_numpy(), np.nan_to_num(np.asarray(seconds, float))
+    whole = (who["dated"] & ~who["timed"]).to_numpy()  # such a recording is not divided into hours
     first = np.floor_divide(start, HOUR).astype(np.int64)
     spanned = np.where(length > 0, -np.floor_divide(-(start + length), HOUR).astype(np.int64) - first, 0)
-    item = np.repeat(np.arange(len(told)), spanned)
+    spanned[whole] = length[whole] > 0
+    item = np.repeat(np.arange(len(who)), spanned)
     hour = first[item] + np.arange(len(item)) - np.repeat(np.cumsum(spanned) - spanned, spanned)
     heard = np.minimum(start[item] + length[item], (hour + 1) * HOUR) - np.maximum(start[item], hour * HOUR)
     at = np.floor_divide(start[calls.item] + np.clip(calls.shapes.time, 0, None), HOUR).astype(np.int64)
     rows = pl.DataFrame(
         {
             "item": np.concatenate([item, calls.item]),
-            "hour": np.concatenate([hour, at]),
-            "hours": np.concatenate([heard / HOUR, np.zeros(len(calls))]),
+            "hour": np.concatenate([hour, np.where(whole[calls.item], first[calls.item], at)]),
+            "hours": np.concatenate([np.where(whole[item], length[item], heard) / HOUR, np.zeros(len(calls))]),
             "count": np.concatenate([np.zeros(len(item), np.int64), np.ones(len(calls), np.int64)]),
         }
     )
-    who = pl.DataFrame(
-        {
-            "item": np.arange(len(told)),
-            "recorder": pl.Series([one.recorder for one in told], dtype=pl.String),
-            "clock": pl.Series([one.seconds is not None for one in told], dtype=pl.Boolean),
-        }
-    )
-    sums = rows.join(who, on="item").group_by("recorder", "clock", "hour").agg(pl.col("hours", "count").sum())
+    sums = rows.join(who, on="item").group_by("recorder", "dated", "timed", "hour").agg(pl.col("hours", "count").sum())
     day = pl.from_epoch(pl.col("hour") * HOUR, time_unit="s").dt.strftime("%Y-%m-%d")
-    return sums.sort("recorder", "hour").select(
+    return sums.sort("recorder", "hour", "timed").select(
         "recorder",
-        pl.when("clock").then(day).alias("day"),
-        pl.when("clock").then(pl.col("hour") % HOURS).otherwise("hour").alias("hour"),
+        pl.when("dated").then(day).alias("day"),
+        pl.when("timed").then(pl.col("hour") % HOURS).when(~pl.col("dated")).then("hour").alias("hour"),
         pl.col("hours").round(DECIMALS),
         "count",
         _rate(),
+    )
+
+
+def _recordings(ids: pl.Series, files: pl.Series) -> pl.DataFrame:
+    """Each recording's number, recorder, start in seconds since 1970, and whether its day and its time are known."""
+    told = [begun(file or name) for name, file in zip(ids, files, strict=True)]
+    known = [one if one.seconds is not None else Begun(name, 0.0, False) for name, one in zip(ids, told, strict=True)]
+    return pl.DataFrame(
+        {
+            "item": np.arange(len(told)),
+            "recorder": pl.Series([one.recorder for one in known], dtype=pl.String),
+            "start": pl.Series([one.seconds for one in known], dtype=pl.Float64),
+            "dated": pl.Series([one.seconds is not None for one in told], dtype=pl.Boolean),
+            "timed": pl.Series([one.timed for one in told], dtype=pl.Boolean),
+        }
     )
 
 
@@ -110,8 +127,8 @@ def tally_days(hours: pl.DataFrame) -> pl.DataFrame:
 
 def list_calls(calls: Annotations[Instants]) -> pl.DataFrame:
     """A row for each call: its recording, number, score, seconds from the beginning, and the time by the clock."""
-    starts = [begun(name).seconds for name in calls.items.ids]
-    since = pl.Series([None if start is None else round(1000 * start) for start in starts], dtype=pl.Int64)
+    starts = [begun(name) for name in calls.items.ids]
+    since = pl.Series([round(1000 * (one.seconds or 0)) if one.timed else None for one in starts], dtype=pl.Int64)
     time = pl.Series((1000 * calls.shapes.time).round().astype(np.int64))
     return pl.DataFrame(
         {
@@ -133,17 +150,17 @@ def call_summary(calls: Annotations[Instants], seconds: np.ndarray) -> dict[str,
 
 def write_calls_page(hours: pl.DataFrame, out: Path, *, title: str, lead: str = "") -> None:
     """Write a page on the rows of `tally_hours`: days, hours of the day, and both at once."""
-    days, dated = tally_days(hours), hours.drop_nulls("day")
+    days, timed = tally_days(hours), hours.drop_nulls(["day", "hour"])
     calls, heard = int(hours["count"].sum()), float(hours["hours"].sum())
     facts = [
         (count(calls), "call" if calls == 1 else "calls"),
         (number(heard), "hours listened to"),
         (number(calls / heard) if heard else "-", "calls per hour"),
-        (count(dated["day"].n_unique()), "days"),
+        (count(days["day"].drop_nulls().n_unique()), "days"),
     ]
     last = ["hours listened", "calls", "per hour"]
     sections = [
-        Section("Through the day", cards([_through_the_day(dated), _presence(dated)]), "By the clock in the names."),
+        Section("Through the day", cards([_through_the_day(timed), _presence(timed)]), "By the clock in the names."),
         Section("Day by day", _by_day(days) + table(["recorder", "day", *last], days.rows())),
         Section("Hour by hour", table(["recorder", "day", "hour", *last], hours.rows())),
     ]
@@ -176,30 +193,35 @@ def _rate() -> pl.Expr:
     return pl.when(pl.col("hours") > 0).then(pl.col("count") / pl.col("hours")).round(DECIMALS).alias("per_hour")
 
 
-def _through_the_day(dated: pl.DataFrame) -> str:
-    if dated.is_empty():
+def _through_the_day(timed: pl.DataFrame) -> str:
+    if timed.is_empty():
         return ""
-    sums = dated.group_by("hour").agg(pl.col("hours", "count").sum())
+    sums = timed.group_by("hour").agg(pl.col("hours", "count").sum())
     rate = dict(sums.select("hour", _rate()).iter_rows())
     values = [float(rate.get(hour) or 0) for hour in range(HOURS)]
     note = f"{count(len(sums))} of 24 hours of the day were listened to"
     return charts.columns([str(hour) for hour in range(HOURS)], values, "Calls per hour", "calls per hour", note)
 
 
-def _presence(dated: pl.DataFrame) -> str:
+def _presence(timed: pl.DataFrame) -> str:
     """Days from top to bottom, the hours of the day from left to right."""
-    if dated.is_empty():
+    if timed.is_empty():
         return ""
-    days = dated["day"].unique().sort()
+    days = timed["day"].unique().sort()
     grid = np.zeros((len(days), HOURS))
-    np.add.at(grid, (days.search_sorted(dated["day"]).to_numpy(), dated["hour"].to_numpy()), dated["count"].to_numpy())
+    np.add.at(grid, (days.search_sorted(timed["day"]).to_numpy(), timed["hour"].to_numpy()), timed["count"].to_numpy())
     note = f"a row for each of {plural(len(days), 'day')}; blank: none, or not listened to"
     edges = (days[0], "24 h", days[-1] if len(days) > 1 else "", "0 h")
     return charts.heat(grid, "Calls by day and hour", note, edges)
 
 
 def _by_day(days: pl.DataFrame) -> str:
-    rates = days.select(pl.col("day").fill_null(pl.col("recorder")), "recorder", "per_hour").drop_nulls("per_hour")
-    several = rates["recorder"].n_unique() > 1
-    named = {f"{day} {who}" if several and day != who else day: rate for day, who, rate in rates.iter_rows()}
-    return charts.bars(named, "Calls per hour, the busiest first", "calls per hour")
+    """For each recorder its days in their order; recordings without a day, the busiest first."""
+    dated, rest = days.drop_nulls("day"), days.filter(pl.col("day").is_null())
+    drawn = []
+    for who, own in dated.partition_by("recorder", as_dict=True, maintain_order=True).items():
+        title = f"Calls per hour, {who[0]}" if who[0] else "Calls per hour"
+        rates = own["per_hour"].fill_null(0).to_list()
+        drawn.append(charts.columns(own["day"].to_list(), rates, title, "calls per hour"))
+    named = dict(rest.select("recorder", "per_hour").drop_nulls().iter_rows())
+    return cards(drawn) + charts.bars(named, "Calls per hour, the busiest first", "calls per hour")

@@ -47,12 +47,12 @@ def multiples(
 
 
 def columns(labels: Sequence[str], values: Sequence[float], title: str, unit: str = "", note: str = "") -> str:
-    """Upright bars for a few labels in their own order: hours of the day, counts 0 to 15."""
+    """Upright bars for labels in their own order, of which as many are shown as there is room for: hours, days."""
     if not len(values) or not max(values):
         return ""
     draw = _Frame(WIDTH, HEIGHT, max(values), whole=all(value == round(value) for value in values))
     step = draw.across / len(labels)
-    shown = max(1, round(len(labels) / 12))
+    shown = max(1, round(len(labels) * max(map(len, labels)) / 24))
     for at, (label, value) in enumerate(zip(labels, values, strict=True)):
         draw.bar(at * step + step * 0.1, step * 0.8, value, f"{label}: {number(value)} {unit}")
         if at % shown == 0:

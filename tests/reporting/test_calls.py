@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -40,6 +41,7 @@ def found(names: list[str], item: list[int], time: list[float]) -> Annotations[I
         ("SITE.20210102T030405Z.wav", "SITE", "2021-01-02T03:04:05"),
         ("pier/20210102_030405.WAV", "pier", "2021-01-02T03:04:05"),
         ("20210102/20210102_030405.WAV", "", "2021-01-02T03:04:05"),
+        ("pier/2021-01-02/20210102_030405.WAV", "pier", "2021-01-02T03:04:05"),
         ("A_202101020304.wav", "A", "2021-01-02T03:04:00"),
         ("5_2021-01-02 03.04.05_x.wav", "5", "2021-01-02T03:04:05"),
     ],
@@ -47,17 +49,21 @@ def found(names: list[str], item: list[int], time: list[float]) -> Annotations[I
 def test_clocks_in_names(name: str, recorder: str, clock: str) -> None:
     told = begun(name)
     assert told.recorder == recorder
+    assert told.timed
     assert told.seconds is not None
     assert datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=told.seconds) == datetime.datetime.fromisoformat(
         clock
     )
 
 
-@pytest.mark.parametrize(
-    "name", [PLAIN, "A_20090328.wav", "A_20090231_000000.wav", "A_20090328_250000.wav", "x120090328_000000.wav"]
-)
-def test_names_without_a_clock(name: str) -> None:
-    assert begun(name) == (name, None)
+@pytest.mark.parametrize("name", [PLAIN, "A_20090231_000000.wav", "x120090328_000000.wav"])
+def test_names_without_a_day(name: str) -> None:
+    assert begun(name) == (name, None, False)
+
+
+@pytest.mark.parametrize("name", ["A_20090328.wav", "A_2009-03-28_dive7.wav", "A_20090328_250000.wav"])
+def test_names_with_a_day_and_no_time(name: str) -> None:
+    assert begun(name) == ("A", datetime.datetime(2009, 3, 28, tzinfo=datetime.UTC).timestamp(), False)
 
 
 def test_hours_go_on_over_midnight() -> None:
@@ -80,6 +86,26 @@ def test_without_a_clock_a_recording_stands_for_itself() -> None:
         (PLAIN, None, 1, 0.5, 1, 2),
         ("c.wav", None, 0, 0.5, 0, 0),
     ]
+
+
+def test_a_day_without_a_time_is_not_divided_into_hours() -> None:
+    names = ["A_20090328.wav", "A_20090328_b.wav", "A_20090328_010000.wav"]
+    table = tally_hours(found(names, [0, 0, 1, 2], [10, 5000, 20, 30]), np.array([7200, 1800, 900]))
+    assert table.rows() == [
+        ("A", "2009-03-28", None, 2.5, 3, 1.2),
+        ("A", "2009-03-28", 1, 0.25, 1, 4),
+    ]
+    assert tally_days(table).rows() == [("A", "2009-03-28", 2.75, 4, pytest.approx(4 / 2.75, abs=1e-6))]
+    assert list_calls(found(names, [0, 2], [10, 30]))["clock"].to_list() == [None, "2009-03-28 01:00:30.000"]
+
+
+def test_sites_are_told_apart_by_the_folders_of_their_files() -> None:
+    """The ids lack the folders, and of a file that is not there nothing but the id is known."""
+    ids = ["20200102_000000.wav", "20200102_010000.wav", "c.wav", "C_20200102_000000.wav"]
+    files = pl.Series(["pierA/20200102_000000.wav", "pierB/20200102_010000.wav", "pierB/c.wav", None])
+    table = tally_hours(found(ids, [0, 1], [1, 2]), np.full(4, 3600.0), files)
+    assert table["recorder"].to_list() == ["C", "c.wav", "pierA", "pierB"]
+    assert table["count"].to_list() == [0, 0, 1, 1]
 
 
 def test_whole_hours_have_no_empty_last_one() -> None:
@@ -117,6 +143,17 @@ def test_the_page(tmp_path: Path) -> None:
     assert "23: 4 calls per hour" in text  # two in half an hour
     for drawing in text.split("<svg")[1:]:
         ElementTree.fromstring("<svg" + drawing.split("</svg>")[0] + "</svg>")
+
+
+def test_days_are_charted_in_their_order(tmp_path: Path) -> None:
+    names = [f"{who}_2009{month:02}01_000000.wav" for who in "AB" for month in range(1, 13)]
+    calls = found(names, [0, 3, 3, 3, 11, 11, 12], [1.0] * 7)
+    write_calls_page(tally_hours(calls, np.full(24, 3600.0)), tmp_path / "calls.html", title="t")
+    text = (tmp_path / "calls.html").read_text()
+    chart = text[text.index("Calls per hour, A<") : text.index("Calls per hour, B<")]
+    told = re.findall(r"<title>(\S+): (\d) calls per hour", chart)
+    assert [day for day, _ in told] == [f"2009-{month:02}-01" for month in range(1, 13)]
+    assert [int(rate) for _, rate in told] == [1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 2]
 
 
 def test_a_page_without_clocks_and_calls(tmp_path: Path) -> None:
