@@ -13,7 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.audio import RECORDING
 from tallymark.data.folders import Folder
 from tallymark.data.geometry import Instants
-from tallymark.formats.calls import Heard, by_stem, recording_of, spans, table_path
+from tallymark.formats.calls import Heard, by_stem, recording_of, spans, table_paths
 from tallymark.formats.gathered import as_number, first_line, read_lines
 from tallymark.formats.raven import is_raven
 from tallymark.problems import Problem, Problems, clip
@@ -70,18 +70,17 @@ def _looks_like_labels(path: Path) -> bool:
 def write_audacity(
     calls: Annotations[Instants], folder: str | Path, text: str = "call", *, unknown: float = 0.0
 ) -> list[Path]:
-    """Write a label track for each recording, `X.txt`; returns where.
+    """Write a label track for each recording X.wav, `X.txt` (or `X.wav.txt`, beside another one X); returns where.
 
     text: the label of calls without a class. unknown: seconds that a call takes where its length is not known; with
     0 it is a point. A recording without calls gets an empty track.
     """
     begin, end = spans(calls.shapes, unknown)
-    written = []
-    for item, name in enumerate(calls.items.ids):
+    written = table_paths(Path(folder), calls.items.ids, ".txt")
+    for item, path in enumerate(written):
         rows = []
         for at in range(int(calls.offsets[item]), int(calls.offsets[item + 1])):
             label = calls.classes[int(calls.kind[at])] if calls.classes else text
             rows.append(f"{begin[at]:.6f}\t{end[at]:.6f}\t{label}\n")
-        written.append(table_path(Path(folder), name, ".txt"))
-        written[-1].write_text("".join(rows), "utf-8", newline="\n")
+        path.write_text("".join(rows), "utf-8", newline="\n")
     return written

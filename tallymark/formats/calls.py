@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -84,15 +84,16 @@ def catalog_of_calls(listed: Folder, tables: Sequence[Heard]) -> Catalog:
 
 
 def by_stem(recordings: Sequence[Path]) -> dict[str, list[Path]]:
-    """Recordings by their name without the suffix."""
+    """Recordings by their name, with and without the suffix."""
     stems = defaultdict(list)
     for path in recordings:
         stems[path.stem].append(path)
+        stems[path.name].append(path)
     return stems
 
 
 def recording_of(table: Path, stems: Mapping[str, list[Path]]) -> Path | None:
-    """The recording whose stem begins a table's name, set apart from the rest of it: the longest such stem.
+    """The recording whose name or stem begins a table's name, set apart from the rest of it: the longest such one.
 
     Of several with that stem the one in the same folder is meant; None if there is no telling.
     """
@@ -103,12 +104,18 @@ def recording_of(table: Path, stems: Mapping[str, list[Path]]) -> Path | None:
     return chosen[0] if len(chosen) == 1 else None
 
 
-def table_path(folder: Path, recording: str, ending: str) -> Path:
-    """Where the table of a recording is written: below `folder`, whatever its name says."""
-    parts = [part for part in PurePosixPath(recording.replace("\\", "/")).parts if part not in ("/", "..")]
-    path = folder.joinpath(*parts)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.with_name(path.stem + ending)
+def table_paths(folder: Path, recordings: Iterable[str], ending: str) -> list[Path]:
+    """Where the tables of recordings are written: below `folder`, whatever their names say, each in a file of its own.
+
+    They are named like the recordings without the suffix, but for those that only this tells apart.
+    """
+    paths = []
+    for recording in recordings:
+        parts = [part for part in PurePosixPath(recording.replace("\\", "/")).parts if part not in ("/", "..")]
+        paths.append(folder.joinpath(*parts))
+        paths[-1].parent.mkdir(parents=True, exist_ok=True)
+    shared = Counter(path.with_suffix("") for path in paths)
+    return [path.with_name((path.stem if shared[path.with_suffix("")] == 1 else path.name) + ending) for path in paths]
 
 
 def spans(calls: Instants, unknown: float) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ import numpy as np
 from tallymark.data.annotations import Annotations
 from tallymark.data.folders import Folder
 from tallymark.data.geometry import Instants
-from tallymark.formats.calls import Heard, spans, table_path
+from tallymark.formats.calls import Heard, spans, table_paths
 from tallymark.formats.gathered import Refused, as_number, bare_name, first_line, read_lines
 from tallymark.problems import Problem, Problems, clip
 
@@ -102,15 +102,17 @@ def _span(cells: Cells) -> tuple[float, float]:
 def write_raven(
     calls: Annotations[Instants], folder: str | Path, band: tuple[float, float], *, unknown: float = 1.0
 ) -> list[Path]:
-    """Write a selection table for each recording, `X.Table.1.selections.txt`; returns where.
+    """Write a selection table for each recording X.wav, `X.Table.1.selections.txt`; returns where.
+
+    Beside another recording of that stem, as X.flac, it is `X.wav.Table.1.selections.txt`.
 
     band: lowest and highest frequency of the selections in Hz. unknown: seconds that a call takes where its length
     is not known. A recording without calls gets a table without rows.
     """
     begin, end = spans(calls.shapes, unknown)
     header = [*COLUMNS, *(() if calls.score is None else ("Score",))]
-    written = []
-    for item, name in enumerate(calls.items.ids):
+    written = table_paths(Path(folder), calls.items.ids, ".Table.1.selections.txt")
+    for item, (name, path) in enumerate(zip(calls.items.ids, written, strict=True)):
         rows = ["\t".join(header)]
         file = bare_name(name)
         for at in range(int(calls.offsets[item]), int(calls.offsets[item + 1])):
@@ -119,6 +121,5 @@ def write_raven(
             score = [] if calls.score is None else [f"{calls.score[at]:.6g}"]
             view = str(len(rows)), "Spectrogram 1", "1"
             rows.append("\t".join([*view, *times, f"{band[0]:g}", f"{band[1]:g}", file, times[0], text, *score]))
-        written.append(table_path(Path(folder), name, ".Table.1.selections.txt"))
-        written[-1].write_text("\n".join(rows) + "\n", "utf-8", newline="\n")
+        path.write_text("\n".join(rows) + "\n", "utf-8", newline="\n")
     return written

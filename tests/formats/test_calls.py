@@ -181,6 +181,18 @@ def test_calls_come_back(tmp_path: Path, form: str) -> None:
     assert heard(tallymark.read("upcalls", tmp_path)) == expected
 
 
+@pytest.mark.parametrize("form", ["raven", "audacity"])
+def test_recordings_of_one_stem_have_tables_of_their_own(tmp_path: Path, form: str) -> None:
+    names = ["a.wav", "a.flac", "b.wav"]
+    for name in names:
+        put_recording(tmp_path / name)
+    truth = Annotations.gather(Items.of(names), np.arange(3), Instants(np.array([1.0, 2, 3]), np.ones(3)))
+    written = write_raven(truth, tmp_path, (50, 350)) if form == "raven" else write_audacity(truth, tmp_path)
+    ending = ".Table.1.selections.txt" if form == "raven" else ".txt"
+    assert [path.name for path in written] == [f"a.wav{ending}", f"a.flac{ending}", f"b{ending}"]
+    assert heard(tallymark.read("upcalls", tmp_path)) == {"a.wav": [(1, 1)], "a.flac": [(2, 1)], "b.wav": [(3, 1)]}
+
+
 def test_nothing_is_written_outside_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "in" / "here"
     truth = Annotations.none(Items.of(["../../a.wav", "/b.wav"]), Instants(np.empty(0)))
