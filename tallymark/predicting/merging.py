@@ -14,7 +14,7 @@ from tallymark.data.geometry import Boxes, Cuboids, Masks, Pairs, RotatedBoxes
 Method = Literal["nms", "soft", "wbf"]
 
 
-def merge_overlapping(found: Annotations[Any], method: Method, overlap: float, *, models: int = 1) -> Annotations[Any]:
+def merge_overlapping(found: Annotations[Any], method: Method, overlap: float) -> Annotations[Any]:
     """Findings of one item and class that overlap, merged; ordered by item, the surest first.
 
     Parameters
@@ -23,15 +23,16 @@ def merge_overlapping(found: Annotations[Any], method: Method, overlap: float, *
         `soft` (Bodla et al.: Soft-NMS, 2017) drops none: each loses confidence for every surer one it overlaps,
         half of it at an IoU of `overlap`, by a Gaussian.
         `wbf` (after Solovyev et al.: Weighted boxes fusion, 2019) takes the mean of those that `nms` would leave
-        one of, weighed by confidence. They gather around the surest one as it was found, not around the mean so far.
-    models: from how many models, or views, the findings are; `wbf` believes less what fewer of them found.
+        one of, weighed by confidence. They gather around the surest one as it was found, not around the mean so far,
+        and it lends them its confidence: views and models have been averaged before, so that the others are no
+        second opinions.
 
     Equally sure findings count in the order that they are in.
     """
     if method not in ("nms", "soft", "wbf"):
         raise ValueError(f"method {method!r} is none of nms, soft, wbf")
-    if not 0 <= overlap <= 1 or models < 1:
-        raise ValueError(f"overlap {overlap} is not a share, or {models} models are fewer than 1")
+    if not 0 <= overlap <= 1:
+        raise ValueError(f"overlap {overlap} is not a share")
     shapes = found.shapes
     if type(shapes) not in FUSED:
         raise ValueError(f"{type(shapes).__name__} do not overlap")
@@ -49,10 +50,7 @@ def merge_overlapping(found: Annotations[Any], method: Method, overlap: float, *
         return _ordered(found, kept, shapes.take(kept), found.score)
     leader = _join(surer, other, iou, turn, stays)
     clusters = _Clusters.of(np.searchsorted(kept, leader), kept, found.confidence)
-    score, members = np.zeros(len(found)), np.bincount(clusters.cluster, minlength=len(kept))
-    score[kept] = np.bincount(clusters.cluster, found.confidence, minlength=len(kept)) / members
-    score[kept] *= np.minimum(members, models) / models
-    return _ordered(found, kept, FUSED[type(shapes)](shapes, clusters), score)
+    return _ordered(found, kept, FUSED[type(shapes)](shapes, clusters), found.score)
 
 
 def _ordered(found: Annotations[Any], kept: np.ndarray, shapes: Any, score: np.ndarray | None) -> Annotations[Any]:

@@ -120,10 +120,10 @@ def test_wbf_leaves_as_many_as_nms(kind: str, seed: int) -> None:
 
 
 @settings(max_examples=40)
-@given(seed=seeds, models=st.integers(1, 4))
-def test_wbf_gathers_as_one_by_one(seed: int, models: int) -> None:
+@given(seed=seeds)
+def test_wbf_gathers_as_one_by_one(seed: int) -> None:
     found = random_findings("boxes", seed)
-    fused, iou, kept = merge_overlapping(found, "wbf", 0.4, models=models), all_overlaps(found), list[int]()
+    fused, iou, kept = merge_overlapping(found, "wbf", 0.4), all_overlaps(found), list[int]()
     members: dict[int, list[int]] = {}
     for row in np.argsort(-found.confidence, kind="stable").tolist():
         near = [other for other in kept if iou[row, other] > 0.4]
@@ -135,7 +135,7 @@ def test_wbf_gathers_as_one_by_one(seed: int, models: int) -> None:
     for at, leader in enumerate(fused.line.tolist()):
         own = members[leader]
         score = found.confidence[own]
-        assert fused.confidence[at] == pytest.approx(score.mean() * min(len(own), models) / models)
+        assert fused.confidence[at] == found.confidence[leader] == score.max()
         assert fused.shapes.x[at] == pytest.approx(np.average(found.shapes.x[own], weights=score), abs=1e-12)
 
 
@@ -223,34 +223,35 @@ def test_soft_with_a_limit_of_nothing_leaves_no_confidence() -> None:
 
 
 def test_wbf_of_boxes_by_hand() -> None:
-    """Corners weighed 0.75 to 0.25; the lone box was found by one of two models only."""
+    """Corners weighed 0.75 to 0.25, with the confidence of the surer."""
     boxes = Boxes.of(np.array([(0, 0, 10, 10), (2, 0, 10, 14), (50, 50, 10, 10)]))
-    merged = merge_overlapping(one_item(boxes, [0.75, 0.25, 0.9]), "wbf", 0.4, models=2)
+    merged = merge_overlapping(one_item(boxes, [0.75, 0.25, 0.6]), "wbf", 0.4)
     x, y, width, height = (column.tolist() for column in merged.shapes.columns)
-    assert merged.confidence == pytest.approx([0.5, 0.45])
+    assert merged.confidence.tolist() == [0.75, 0.6]
     assert (x, y) == ([0.5, 50], [0, 50])
     assert width == [10, 10]
     assert height == [11, 10]
 
 
-def test_wbf_believes_no_more_than_all_models() -> None:
+def test_wbf_believes_a_finding_no_less_for_its_duplicates() -> None:
     boxes = Boxes.of(np.tile([0.0, 0, 10, 10], (3, 1)))
-    merged = merge_overlapping(one_item(boxes, [0.9, 0.6, 0.3]), "wbf", 0.5, models=2)
-    assert merged.confidence == pytest.approx([0.6])
+    merged = merge_overlapping(one_item(boxes, [0.9, 0.05, 0.05]), "wbf", 0.5)
+    assert merged.confidence.tolist() == [0.9]
 
 
 def test_wbf_joins_the_closest_of_those_that_stay() -> None:
     boxes = Boxes.of(np.array([(0, 0, 10, 10), (10, 0, 10, 10), (6, 0, 10, 10)]))
     merged = merge_overlapping(one_item(boxes, [0.8, 0.6, 0.2]), "wbf", 0.2)
     assert merged.shapes.x == pytest.approx([0, (0.6 * 10 + 0.2 * 6) / 0.8])
-    assert merged.confidence == pytest.approx([0.8, 0.4])
+    assert merged.confidence.tolist() == [0.8, 0.6]
 
 
-@pytest.mark.parametrize("scores", [[0.8, 0.6, 0.2], [0.6, 0.8, 0.2]])
-def test_wbf_joins_the_surest_of_equally_close_ones(scores: list[float]) -> None:
+@pytest.mark.parametrize(("scores", "x"), [([0.8, 0.6, 0.2], [1, 10]), ([0.6, 0.8, 0.2], [9, 0])])
+def test_wbf_joins_the_surest_of_equally_close_ones(scores: list[float], x: list[float]) -> None:
     boxes = Boxes.of(np.array([(0, 0, 10, 10), (10, 0, 10, 10), (5, 0, 10, 10)]))
     merged = merge_overlapping(one_item(boxes, scores), "wbf", 0.2)
-    assert sorted(merged.confidence.tolist()) == pytest.approx([0.5, 0.6])
+    assert merged.confidence.tolist() == [0.8, 0.6]
+    assert merged.shapes.x == pytest.approx(x)
 
 
 def test_wbf_without_confidence_is_the_plain_mean() -> None:
@@ -287,9 +288,9 @@ def test_wbf_of_cuboids_that_head_the_other_way(scores: list[float], heading: fl
 def test_wbf_of_masks_keeps_the_surest() -> None:
     small, large = np.zeros((2, 6, 6), bool)
     small[1:4, 1:4], large[1:5, 1:4] = True, True
-    merged = merge_overlapping(one_item(Masks.of([small, large], (6, 6)), [0.4, 0.8]), "wbf", 0.5, models=2)
+    merged = merge_overlapping(one_item(Masks.of([small, large], (6, 6)), [0.4, 0.8]), "wbf", 0.5)
     assert np.array_equal(merged.shapes.picture(0), large)
-    assert merged.confidence == pytest.approx([0.6])
+    assert merged.confidence.tolist() == [0.8]
 
 
 def test_nms_without_scores_keeps_the_first() -> None:
@@ -307,7 +308,5 @@ def test_what_cannot_be_merged() -> None:
         merge_overlapping(boxes, "average", 0.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="share"):
         merge_overlapping(boxes, "nms", 1.5)
-    with pytest.raises(ValueError, match="fewer"):
-        merge_overlapping(boxes, "wbf", 0.5, models=0)
     with pytest.raises(ValueError, match="Labels do not overlap"):
         merge_overlapping(one_item(Labels(np.array([1])), [1]), "nms", 0.5)
