@@ -25,20 +25,22 @@ def tally_items(found: Annotations[Any], size: np.ndarray, ground: float | None)
 
     Parameters
     ----------
-    size: (n, 2) width and height of every picture in pixels, nan where unknown.
+    size: (n, 2) width and height of every picture in pixels, nan where it could not be read.
     ground: metres that a pixel is wide on the ground, if known.
 
     Columns
     -------
     item, group (where items have one) and count. With `ground`: square_metres of the picture and per_square_metre.
     Where objects have an area: area_10, area_50 and area_90, which 10, 50 and 90 % of them stay below, in square
-    pixels; with `ground` also in square metres, as area_10_m2 and so on. What is not known is null.
+    pixels; with `ground` also in square metres, as area_10_m2 and so on. What is not known is null: so is the count of
+    a picture that could not be read.
     """
     _refuse(ground)
     size = np.asarray(size, float)
     if size.shape != (len(found.items), 2):
         raise ValueError(f"sizes of shape {size.shape} for {len(found.items)} items")
-    table = pl.DataFrame({"item": found.items.ids, "count": found.counts})
+    read = pl.lit(pl.Series(np.isfinite(size[:, 0])))
+    table = pl.DataFrame({"item": found.items.ids, "count": found.counts}).with_columns(pl.when(read).then("count"))
     if found.items.group is not None:
         table.insert_column(1, found.items.group.alias("group"))
     if ground is not None:
@@ -115,10 +117,10 @@ def _tally_volumes(found: Annotations[Cuboids]) -> pl.DataFrame:
 def summary(table: pl.DataFrame) -> dict[str, float | None]:
     """The table of `tally_items` in a few numbers: items, count, mean_per_item, square_metres, per_square_metre.
 
-    The density is that of all pictures of known size together; None where it or the mean is not known.
+    The mean and the density are those of all pictures that could be read; None where there are none.
     """
-    count = int(table["count"].sum())
-    mean = round(count / len(table), DECIMALS) if len(table) else None
+    count, counted = int(table["count"].sum()), len(table) - table["count"].null_count()
+    mean = round(count / counted, DECIMALS) if counted else None
     known = table.drop_nulls("square_metres") if "square_metres" in table.columns else table.clear()
     whole = float(known["square_metres"].sum()) if len(known) else None
     density = None if whole is None else float(f"{int(known['count'].sum()) / whole:.{DIGITS}g}")

@@ -14,11 +14,12 @@ from tallymark.data.items import Items
 from tallymark.problems import BadInput
 from tallymark.reporting.tallies import summary, tally_items, tally_objects
 
-SIZE = np.array([(1000, 500), (1000, 500), (np.nan, np.nan)])
+SIZE = np.array([(1000, 500), (1000, 500), (500, 500)])
+UNREAD = np.array([(1000, 500), (np.nan, np.nan), (500, 500)])
 
 
 def wheat(group: list[str] | None = None) -> Annotations[Boxes]:
-    """Areas of 100, 200, … 1,100 in the first picture, none in the second, one of 50 in the third."""
+    """Areas of 100, 200, … 1,100 in the first picture, none in the second, one of 50 in the third, which is square."""
     items = Items(pl.Series("id", ["a", "b", "c"]), None if group is None else pl.Series("group", group))
     rows = [(10, 20, 10, 10.0 * (k + 1)) for k in range(11)] + [(0, 0, 5, 10)]
     item = np.array([0] * 11 + [2])
@@ -39,8 +40,8 @@ def test_items_on_the_ground() -> None:
         "area_10_m2", "area_50_m2", "area_90_m2",
     ]  # fmt: skip
     assert table["group"].to_list() == ["x", "x", "y"]
-    assert table["square_metres"].to_list() == [0.125, 0.125, None]
-    assert table["per_square_metre"].to_list() == [88, 0, None]
+    assert table["square_metres"].to_list() == [0.125, 0.125, 0.0625]
+    assert table["per_square_metre"].to_list() == [88, 0, 16]
     assert table["area_50_m2"].to_list() == [pytest.approx(1.5e-4), None, pytest.approx(1.25e-5)]
 
 
@@ -62,7 +63,7 @@ def test_a_picture_without_pixels_has_no_density() -> None:
 
 def test_calls_are_counted_only() -> None:
     found = Annotations.gather(Items.of(["a"]), np.zeros(2, np.int64), Instants(np.array([1.0, 2.0])))
-    assert tally_items(found, np.full((1, 2), np.nan), None).to_dict(as_series=False) == {"item": ["a"], "count": [2]}
+    assert tally_items(found, np.array([(60, np.nan)]), None).to_dict(as_series=False) == {"item": ["a"], "count": [2]}
 
 
 def test_boxes_one_by_one() -> None:
@@ -123,16 +124,26 @@ def test_masks_are_measured_by_their_rectangle() -> None:
 
 
 def test_summary_on_the_ground() -> None:
-    """12 objects in 3 items; the density is that of the 11 in the two pictures of known size."""
+    """12 objects in 3 items of an eighth, an eighth and a sixteenth of a square metre."""
     assert summary(tally_items(wheat(), SIZE, 0.0005)) == {
-        "items": 3, "count": 12, "mean_per_item": 4, "square_metres": 0.25, "per_square_metre": 44,
+        "items": 3, "count": 12, "mean_per_item": 4, "square_metres": 0.3125, "per_square_metre": 38.4,
+    }  # fmt: skip
+
+
+def test_what_cannot_be_read_is_not_counted() -> None:
+    table = tally_items(wheat(), UNREAD, 0.0005)
+    assert table["count"].to_list() == [11, None, 1]
+    assert table["per_square_metre"].to_list() == [88, None, 16]
+    assert summary(table) == {
+        "items": 3, "count": 12, "mean_per_item": 6, "square_metres": 0.1875, "per_square_metre": 64,
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("ground", [None, 0.001])
-def test_summary_without_sizes(ground: float | None) -> None:
-    found = summary(tally_items(wheat(), np.full((3, 2), np.nan), ground))
-    assert found == {"items": 3, "count": 12, "mean_per_item": 4, "square_metres": None, "per_square_metre": None}
+def test_summary_of_nothing_that_can_be_read(ground: float | None) -> None:
+    none = Annotations.none(Items.of(["a", "b"]), Boxes.of(np.empty(0)))
+    found = summary(tally_items(none, np.full((2, 2), np.nan), ground))
+    assert found == {"items": 2, "count": 0, "mean_per_item": None, "square_metres": None, "per_square_metre": None}
 
 
 @pytest.mark.parametrize("shapes", [Boxes.of(np.empty(0)), RotatedBoxes.of(np.empty(0)), Masks.of([], (5, 5))])
