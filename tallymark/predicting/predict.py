@@ -14,11 +14,15 @@ from tallymark.predicting.curve import Choice, Curve
 from tallymark.predicting.raw import Raw, look
 from tallymark.predicting.runtime import Runtime, Session
 from tallymark.predicting.settle import settle
-from tallymark.problems import EVERY, BadInput, Problem, Problems
+from tallymark.predicting.sizes import refuse_sizes
+from tallymark.problems import EVERY, BadInput, Problem, Problems, shorten
 from tallymark.recipe import Recipe
 
-SEEN = ("groups", "reader", "reach", "low", "high", "cell", "slices")
-"""Fields of recipes, where they have them, that change what maps mean."""
+SEEN = (
+    "finds", "stride", "groups", "reader", "reach", "low", "high", "cell", "slices", "hertz", "window", "hop", "bands",
+    "steady", "block", "around",
+)  # fmt: skip
+"""Fields of recipes, where they have them, that change what is seen, or what maps mean."""
 LATER = (
     "views", "merge", "overlap", "cut", "cuts", "gate", "quality", "grow", "side", "gap", "front", "points", "sweeps",
 )  # fmt: skip
@@ -48,16 +52,24 @@ class Predictor:
         self.sessions = [Session(path, runtime, threads) for path in models]
         self.card: Card = self.sessions[0].card
         for path, session in zip(models, self.sessions, strict=True):
-            if _told(session.card) != _told(self.card):
-                found, expected = (f"a model for {', '.join(_told(card))}" for card in (session.card, self.card))
-                raise BadInput(Problem("other_model", str(path), found, expected, "use models of one challenge"))
+            own, first = _told(session.card), _told(self.card)
+            other = next((name for name in first | own if own.get(name) != first.get(name)), None)
+            if other is not None:
+                found, expected = (f"{other} {shorten(str(told.get(other)))}" for told in (own, first))
+                remedy = f"use models of one run, as {models[0]}"
+                raise BadInput(Problem("other_model", str(path), found, expected, remedy))
 
-    def predict(self, catalog: Catalog, **changes: object) -> Predicted:
-        """What is found in every item; `changes` are fields of the recipe, such as `views` or `cut`."""
+    def predict(self, catalog: Catalog, shape: tuple[int, int] | None = None, **changes: object) -> Predicted:
+        """What is found in every item; `changes` are fields of the recipe, such as `views` or `cut`.
+
+        shape: (masks) height and width that the pictures must have; without it they must only be alike.
+        """
         if "cut" in changes:  # one cut is meant for all classes
             changes = {"cuts": ""} | changes
         recipe, problems = self.card.recipe.but(**changes), Problems(EVERY)
         _refuse(changes, recipe)
+        if recipe.finds == "masks":
+            refuse_sizes(catalog, shape)
         raw = look(catalog, self.sessions, recipe, problems, classes=self.card.classes)
         found = replace(settle(raw, recipe), classes=self.card.classes)
         return Predicted(found, raw, recipe, problems, catalog, self.card)
@@ -78,11 +90,13 @@ def _refuse(changes: Mapping[str, object], recipe: Recipe) -> None:
         if name not in known:
             given, expected = f"{name}={value}", f"one of {', '.join(known)}"
             problems.add(Problem("bad_option", "recipe", given, expected, f"leave it out, or train with {given}"))
+    if recipe.finds == "instants" and recipe.views > 1:
+        expected, remedy = "views=1: time has one direction only", "leave it out"
+        problems.add(Problem("bad_option", "recipe", f"views={recipe.views}", expected, remedy))
     problems.raise_if_any()
 
 
-def _told(card: Card) -> tuple[str, ...]:
+def _told(card: Card) -> dict[str, Any]:
     """What models must have in common for the mean of their maps to mean anything."""
-    recipe, classes = card.recipe, len(card.classes)
-    seen = [f"{name} {getattr(recipe, name)}" for name in SEEN if getattr(recipe, name, None)]
-    return card.challenge, recipe.finds, f"stride {recipe.stride}", f"{classes} classes", *seen
+    seen = {name: getattr(card.recipe, name) for name in SEEN if hasattr(card.recipe, name)}
+    return {"challenge": card.challenge, "classes": card.classes, **seen}
