@@ -20,9 +20,9 @@ from tallymark.data.media import BadMedia
 from tallymark.data.scans import UPRIGHT, Scan, bird_of, read_scan, seen_from_above
 from tallymark.data.spectrogram import Ear, levels
 from tallymark.data.threads import ahead, in_background
-from tallymark.predicting.frame import squared
+from tallymark.predicting.frame import BLOCK, squared
 from tallymark.predicting.windows import Window, heard_around, picture_windows, sound_windows
-from tallymark.problems import BadInput, Problem, Problems
+from tallymark.problems import Problem, Problems
 from tallymark.recipe import LidarRecipe, PictureRecipe, Recipe, SoundRecipe
 
 
@@ -73,12 +73,20 @@ def show(catalog: Catalog, recipe: Recipe, problems: Problems) -> Iterator[Shown
 
 
 def ear_of(recipe: SoundRecipe) -> Ear:
-    """How a recipe listens. Bands above half of the rate, where there is no sound, are a `BadInput`."""
-    ear = Ear(**{field.name: getattr(recipe, field.name) for field in fields(Ear)})
-    if ear.bands > (most := (ear.width - 1) // 2 - ear.lowest + 1):
-        remedy = f"give bands={most}" if most > 0 else "give a lower low"
-        expected = f"at most {most}, from low={ear.low:g} up to half of hertz={ear.hertz}"
-        raise BadInput(Problem("bad_option", "recipe", f"bands={ear.bands}", expected, remedy))
+    """How a recipe listens. What would shift times, or give bands that there are not, is a `BadInput`."""
+    ear, problems = Ear(**{field.name: getattr(recipe, field.name) for field in fields(Ear)}), Problems()
+    for name, seconds, samples in (("window", ear.window, ear.width), ("hop", ear.hop, ear.step)):
+        if samples < 1 or abs(seconds * ear.hertz - samples) > 1e-6:
+            expected = f"a whole number of samples, of which {ear.hertz} are a second"
+            remedy = f"give {name}={max(samples, 1) / ear.hertz:g}"
+            problems.add(Problem("bad_option", "recipe", f"{name}={seconds:g}", expected, remedy))
+    most = max((ear.width - 1) // 2 - ear.lowest + 1, 0)
+    if ear.bands > most or ear.bands % BLOCK:
+        fitting = min(max(round(ear.bands / BLOCK), 1), most // BLOCK) * BLOCK
+        remedy = f"give bands={fitting}" if fitting else "give a longer window, a higher hertz or a lower low"
+        expected = f"a multiple of {BLOCK}, at most {most}, from low={ear.low:g} up to half of hertz={ear.hertz}"
+        problems.add(Problem("bad_option", "recipe", f"bands={ear.bands}", expected, remedy))
+    problems.raise_if_any()
     return ear
 
 

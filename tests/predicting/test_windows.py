@@ -51,7 +51,24 @@ def test_windows_show_the_picture(width: int, height: int, side: int) -> None:
     assert told.sum() == down * across
 
 
-def test_there_are_no_bands_above_half_of_the_rate() -> None:
-    assert ear_of(SoundRecipe().but(bands=118)).bands == 118
-    with pytest.raises(BadInput, match=r"bands=119.*at most 118, from low=40 up to half of hertz=1000"):
-        ear_of(SoundRecipe().but(bands=119))
+@pytest.mark.parametrize(
+    ("changes", "found", "remedy"),
+    [
+        ({"bands": 128}, "at most 118, from low=40 up to half of hertz=1000", "give bands=96"),
+        ({"bands": 90}, "a multiple of 32", "give bands=96"),
+        ({"bands": 10}, "a multiple of 32", "give bands=32"),
+        ({"bands": 32, "low": 400.0}, "at most 26", "give a longer window, a higher hertz or a lower low"),
+        ({"hop": 0.0333}, "hop=0.0333, expected a whole number of samples", "give hop=0.033"),
+        ({"hop": 0.0001}, "hop=0.0001", "give hop=0.001"),
+        ({"window": 0.2565}, "window=0.2565", "give window=0.256"),
+    ],
+)
+def test_what_cannot_be_heard_is_refused(changes: dict[str, object], found: str, remedy: str) -> None:
+    with pytest.raises(BadInput, match=f"{found}.*{remedy}$"):
+        ear_of(SoundRecipe().but(**changes))
+
+
+@pytest.mark.parametrize("changes", [{}, {"bands": 64}, {"hertz": 2000, "bands": 224, "hop": 0.0325}])
+def test_what_can_be_heard(changes: dict[str, object]) -> None:
+    recipe = SoundRecipe().but(**changes)
+    assert ear_of(recipe).bands == recipe.bands
