@@ -8,6 +8,7 @@ rotation only the heading is kept, and velocities and attributes are neither kno
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +113,17 @@ def _results(path: Path, problems: Problems) -> dict[str, list[Any]] | None:
     text = read_text(path, problems)
     if text is None:
         return None
+    repeated: list[str] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):  # the last of each name has been kept
+            repeated.extend(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        return made
+
     expected, remedy = "JSON", "write the file again: it may be cut off"
     try:
-        whole = json.loads(text)
+        whole = json.loads(text, object_pairs_hook=once)
     except json.JSONDecodeError as error:
         problems.add(Problem("bad_json", str(path), error.msg.lower(), expected, remedy, line=error.lineno))
         return None
@@ -123,6 +132,9 @@ def _results(path: Path, problems: Problems) -> dict[str, list[Any]] | None:
         return None
     results = whole.get("results") if isinstance(whole, dict) else None
     if isinstance(results, dict) and all(isinstance(rows, list) for rows in results.values()):
+        for name in filter(results.__contains__, repeated):
+            found, told, remedy = f"{clip(name)} again", "each sample once", "put all its detections in one list"
+            problems.add(Problem("duplicate_id", str(path), found, told, remedy, item=name))
         return results
     expected, remedy = '"results": a list of detections for each sample', "write the form of nuScenes' detection task"
     problems.add(Problem("bad_json", str(path), clip(text.strip()), expected, remedy))

@@ -9,7 +9,7 @@ import numpy as np
 
 from tallymark.centres.codes import CODES
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes, Labels, RotatedBoxes
+from tallymark.data.geometry import Boxes, Instants, Labels, RotatedBoxes
 from tallymark.predicting.merging import merge_overlapping
 from tallymark.predicting.raw import Raw
 from tallymark.problems import BadInput, Problem
@@ -57,6 +57,8 @@ def keep_sure(merged: Raw, raw: Raw, recipe: Recipe) -> Annotations[Any]:
     kept = found.keep((found.confidence >= cut) & (presence[found.item] >= recipe.gate))
     if isinstance(kept.shapes, Boxes):
         kept = _clipped(kept, raw.size)
+    if isinstance(kept.shapes, Instants):  # the way to a moment may lead out of the recording
+        kept = replace(kept, shapes=replace(kept.shapes, time=np.clip(kept.shapes.time, 0, raw.size[kept.item, 0])))
     if isinstance(kept.shapes, RotatedBoxes):
         length, width = kept.shapes.length * recipe.grow, kept.shapes.width * recipe.grow
         kept = replace(kept, shapes=replace(kept.shapes, length=length, width=width))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tallymark.centres.codes import CODES
 from tallymark.data.annotations import Annotations, join_items
 from tallymark.predicting.raw import Raw, join_raw
 from tallymark.predicting.settle import keep_sure, merge, settle
@@ -45,7 +46,7 @@ def tune(raw: Raw, truth: Annotations[Any], recipe: Recipe, rule: Rule, *, thoro
     if raw.chances is not None:
         score = rule(truth, settle(raw, recipe))
         return Tuning(recipe, score, pl.DataFrame({"score": [score.value]}))
-    overlaps = APART.get(recipe.finds, OVERLAPS) if thorough else (recipe.overlap,)
+    overlaps = APART.get(recipe.finds, OVERLAPS) if thorough and not CODES[recipe.finds].line else (recipe.overlap,)
     gates = GATES if thorough and recipe.finds == "masks" else (recipe.gate,)
     cuts = CUTS if thorough else FEW_CUTS
     rows = list(_curve(raw, truth, recipe, rule, overlaps, gates, cuts))

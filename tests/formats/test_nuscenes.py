@@ -128,6 +128,14 @@ def test_what_are_no_results_is_a_problem(text: str, tmp_path: Path) -> None:
     assert tallymark.check("lyft", put(tmp_path / "r.json", text)).problems.counts == {"bad_json": 1}
 
 
+def test_a_sample_that_is_there_twice_is_a_problem(tmp_path: Path) -> None:
+    rows = json.dumps([detection()])
+    found, problems = read(put(tmp_path / "r.json", f'{{"results": {{"s": {rows}, "t": [], "s": {rows}}}}}'))
+    assert only(problems, "duplicate_id").item == "s"
+    assert found is not None
+    assert found.counts.tolist() == [1, 0]
+
+
 def test_a_list_is_no_file_of_results(tmp_path: Path) -> None:
     found, problems = read(put(tmp_path / "r.json", "[1, 2]"))
     assert found is None

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes, Masks, RotatedBoxes
+from tallymark.data.geometry import Boxes, Instants, Masks, RotatedBoxes
 from tallymark.data.items import Items
 from tallymark.predicting.raw import Raw, join_raw
 from tallymark.predicting.settle import common_shape, rank, settle
 from tallymark.problems import BadInput
-from tallymark.recipe import PictureRecipe
+from tallymark.recipe import PictureRecipe, SoundRecipe
 
 BOXES = PictureRecipe().but(finds="boxes", cut=0.5, overlap=0.5)
 MASKS = BOXES.but(finds="masks")
@@ -141,3 +141,8 @@ def test_what_was_said_of_different_items_is_joined() -> None:
     assert both.presence.tolist() == [0.1, 0.2, 0.3, 0.4]
     assert both.size.shape == (4, 2)
     assert join_raw([one]) is one
+
+
+def test_calls_are_within_what_was_heard() -> None:
+    raw = raw_of(Instants(np.array([-0.2, 3, 9.99, 10.3])), [0, 0, 1, 1], [0.9] * 4, size=((20, np.nan), (10, np.nan)))
+    assert settle(raw, SoundRecipe().but(cut=0.5)).shapes.time.tolist() == [0, 3, 9.99, 10]

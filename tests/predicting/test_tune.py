@@ -13,15 +13,17 @@ from tallymark.challenges.lyft.rule import Reading as LyftReading
 from tallymark.challenges.lyft.rule import score as lyft_score
 from tallymark.challenges.ships.rule import Reading as ShipsReading
 from tallymark.challenges.ships.rule import score as ships_score
+from tallymark.challenges.upcalls.rule import Reading as CallsReading
+from tallymark.challenges.upcalls.rule import score as calls_score
 from tallymark.challenges.wheat.rule import Reading, score
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes, Cuboids, Labels, RotatedBoxes
+from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, RotatedBoxes
 from tallymark.data.geometry.rectangles import fill_rectangles
 from tallymark.data.items import Items
 from tallymark.predicting.raw import Raw
 from tallymark.predicting.settle import settle
 from tallymark.predicting.tune import CLASS_CUTS, CUTS, FEW_CUTS, GATES, OVERLAPS, Tuning, cross_tuned, tune
-from tallymark.recipe import LidarRecipe, PictureRecipe, class_cuts
+from tallymark.recipe import LidarRecipe, PictureRecipe, SoundRecipe, class_cuts
 from tallymark.scoring.score import Score
 
 BOXES = PictureRecipe().but(finds="boxes")
@@ -213,3 +215,16 @@ def test_masks_that_are_told_too_small_grow(monkeypatch: pytest.MonkeyPatch) -> 
     assert tuning.recipe.grow == pytest.approx(1.2, abs=0.051)
     assert tuning.score.value > 0.9
     assert tuning.curve.filter(grow=tuning.recipe.grow)["score"].max() == tuning.score.value
+
+
+def test_moments_do_not_overlap() -> None:
+    """So no overlap is tried: each would score the same."""
+    items, item = Items.of(["a"]), np.zeros(4, int)
+    calls = Instants(np.array([10.0, 20, 30, 40]))
+    found = Annotations.gather(items, item, calls, label=item, score=np.array([0.9, 0.8, 0.4, 0.3]))
+    raw = Raw(items, np.array([(60, np.nan)]), found=found, presence=np.ones(1))
+    truth, recipe = Annotations.gather(items, item[:2], calls.take(np.arange(2))), SoundRecipe()
+    tuning = tune(raw, truth, recipe, lambda t, p: calls_score(t, p, CallsReading()))
+    assert 0.4 < tuning.recipe.cut <= 0.8
+    assert tuning.curve.height == len(CUTS)
+    assert tuning.recipe.overlap == recipe.overlap
