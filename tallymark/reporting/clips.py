@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -37,16 +38,18 @@ class Clip(NamedTuple):
 
 
 def choose_clips(score: np.ndarray, cut: float, each: int) -> list[Clip]:
-    """Of candidates, so many of each kind at most, none twice.
+    """Of candidates, so many of each kind at most, none twice; of the calls that were found, a third of each kind.
 
-    strongest: the surest. borderline: those nearest to the cut, half of them below it. weakest: of the other calls
-    that were found, the least sure.
+    strongest: the surest. borderline: those nearest to the cut, half of them below it, or more where calls are few.
+    weakest: of the other calls, the least sure.
     """
     order = np.argsort(-score, kind="stable")
     above, below = order[score[order] >= cut].tolist(), order[score[order] < cut].tolist()
-    strongest, rest = above[:each], above[each:]
-    under = below[: max(each // 2, each - len(rest))]
-    over = rest[::-1][: each - len(under)]
+    third = min(each, -(-len(above) // 3))
+    strongest, rest = above[:third], above[third:]
+    near = rest[::-1][:third]
+    under = below[: max(each // 2, each - len(near))]
+    over = near[: each - len(under)]
     weakest = [row for row in rest[::-1] if row not in over][:each]
     kinds = {"strongest": strongest, "borderline": over[::-1] + under, "weakest": weakest}
     return [Clip(row, why) for why, rows in kinds.items() for row in rows]
@@ -57,7 +60,7 @@ def write_clips(
 ) -> pl.DataFrame:
     """Write a WAV file and a spectrogram for each clip, and a list of them; returns the list.
 
-    The spectrograms show the levels that the model saw. Recordings that cannot be read have no clips.
+    The spectrograms show the levels that the model saw. What cannot be read has no clips.
 
     Parameters
     ----------
@@ -76,16 +79,13 @@ def write_clips(
         own = np.flatnonzero(items == item).tolist()
         moments = [float(time[clips[at].row]) for at in own]
         path = catalog.path(item)
-        try:
-            if path is None:
-                continue
-            seen = _levels_around(path, ear, moments)
-            for at, moment, level in zip(own, moments, seen, strict=True):
-                words = f"{clips[at].why}: {score[clips[at].row]:.3f}, cut {cut:g}"
+        if path is None:
+            continue
+        for at, moment, level in zip(own, moments, _levels_around(path, ear, moments), strict=True):
+            words = f"{clips[at].why}: {score[clips[at].row]:.3f}, cut {cut:g}"
+            with suppress(BadMedia):  # predicting has said so
                 _write(path, moment, level, ear, folder / names[at], words)
                 written[at] = True
-        except BadMedia:  # predicting has said so
-            continue
     kept = [at for at in range(len(clips)) if written[at]]
     rows = np.array([clips[at].row for at in kept], np.int64)
     listed = pl.DataFrame(
@@ -108,20 +108,24 @@ def _name(candidates: Annotations[Instants], clip: Clip, number: int) -> str:
 
 
 def _levels_around(path: Path, ear: Ear, moments: Sequence[float]) -> list[np.ndarray]:
-    """(bands, frames) around each moment, dark beyond the ends; the recording is heard once, up to the last of them."""
+    """(bands, frames) around each moment, dark beyond the ends; the recording is heard once, up to the last of them.
+
+    Of a damaged one, up to there.
+    """
     half = round(AROUND / ear.hop)
     starts = [round(moment / ear.hop) - half for moment in moments]
     seen = [np.full((ear.bands, 2 * half), LOWEST, np.float32) for _ in moments]
     first = 0
-    for block in levels(path, ear):
-        last = first + block.shape[1]
-        for start, level in zip(starts, seen, strict=True):
-            low, high = max(start, first), min(start + 2 * half, last)
-            if low < high:
-                level[:, low - start : high - start] = block[:, low - first : high - first]
-        first = last
-        if first >= max(starts) + 2 * half:
-            break
+    with suppress(BadMedia):
+        for block in levels(path, ear):
+            last = first + block.shape[1]
+            for start, level in zip(starts, seen, strict=True):
+                low, high = max(start, first), min(start + 2 * half, last)
+                if low < high:
+                    level[:, low - start : high - start] = block[:, low - first : high - first]
+            first = last
+            if first >= max(starts) + 2 * half:
+                break
     return seen
 
 

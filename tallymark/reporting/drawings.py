@@ -32,11 +32,11 @@ FINE = 4
 
 
 def fit(picture: np.ndarray, width: int = WIDTH) -> tuple[np.ndarray, float]:
-    """The picture at most `width` across (very small ones enlarged), and by how much its pixels were scaled."""
+    """The picture at most `width` across and three times that down (very small ones enlarged), and by how much."""
     height, own = picture.shape[:2]
     across = width if own >= width else max(own, NARROW)
-    scale = across / own
-    size = across, max(1, min(round(height * scale), 3 * width))
+    scale = min(across / own, 3 * width / height)
+    size = max(1, round(own * scale)), max(1, round(height * scale))
     how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
     return cv2.resize(picture, size, interpolation=how), scale
 

@@ -36,6 +36,15 @@ def test_where_one_side_is_short_the_other_fills_in() -> None:
     assert choose_clips(np.empty(0), 0.5, 3) == []
 
 
+def test_few_calls_are_shared_out() -> None:
+    score = np.array([0.9, 0.8, 0.7, 0.6, 0.55, 0.52, *np.linspace(0.4, 0.1, 20)])
+    clips = choose_clips(score, 0.5, 10)
+    rows = {why: [clip.row for clip in clips if clip.why == why] for why in ("strongest", "borderline", "weakest")}
+    assert rows == {"strongest": [0, 1], "borderline": [4, 5, *range(6, 14)], "weakest": [3, 2]}
+    many = choose_clips(np.linspace(1, 0, 200), 0.5, 10)
+    assert [clip.row for clip in many if clip.why == "borderline"] == list(range(95, 105))
+
+
 @given(st.lists(st.floats(0, 1), max_size=40), st.integers(1, 8), st.floats(0, 1))
 def test_none_twice_and_all_where_they_belong(score: list[float], each: int, cut: float) -> None:
     values = np.array(score)
@@ -110,3 +119,17 @@ def test_what_cannot_be_read_has_no_clips(tmp_path: Path) -> None:
     )
     listed = write_clips(catalog, found, 0.4, Ear(), tmp_path / "out", each=2)
     assert listed["recording"].to_list() == ["a.wav"]
+
+
+def test_a_damaged_recording_has_clips_up_to_the_damage(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    recordings(tmp_path / "in")
+    samples, _ = soundfile.read(tmp_path / "in" / "b.wav")
+    soundfile.write(tmp_path / "in" / "c.flac", samples, RATE)
+    data = (tmp_path / "in" / "c.flac").read_bytes()
+    (tmp_path / "in" / "c.flac").write_bytes(data[: len(data) // 2])  # at about 20 s
+    catalog = verbs.read("upcalls", tmp_path / "in")
+    moments, score = np.array([18.0, 30, 10]), np.array([0.9, 0.8, 0.7])
+    found = Annotations.gather(catalog.items, np.full(3, 2), Instants(moments), score=score)
+    listed = write_clips(catalog, found, 0.4, Ear(), tmp_path / "out", each=3)
+    assert listed["timestamp"].to_list() == [10]

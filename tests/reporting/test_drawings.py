@@ -49,6 +49,8 @@ def test_pictures_are_fitted() -> None:
     assert (small.shape, scale) == ((240, 480, 3), 0.4)
     large, scale = fit(np.zeros((64, 64, 3), np.uint8))
     assert (large.shape, scale) == ((240, 240, 3), 3.75)
+    tall, scale = fit(np.zeros((2880, 200, 3), np.uint8))
+    assert (tall.shape, scale) == ((1440, 100, 3), 0.5)
 
 
 def test_a_label_is_written_below() -> None:
