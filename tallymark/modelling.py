@@ -189,13 +189,16 @@ def predict(
     predictor = model if isinstance(model, Predictor) else open_model(model, runtime)
     options, name, note = dict(reading or {}), predictor.card.challenge, ""
     _refuse_form(name, form)
+    refuse_paths([] if out is None else [Path(out)])
     if fp_per_hour is not None:
         if "cut" in changes:
             found, remedy = f"cut={changes['cut']} and fp_per_hour={fp_per_hour:g}", "leave out one of the two"
             raise BadInput(Problem("bad_option", "predict", found, "one way to choose the cut", remedy))
         choice = predictor.cut_for(fp_per_hour)
         changes, note = {**changes, "cut": choice.cut}, choice.note
-    predicted = predictor.predict(choose_part(read(name, folder, **options), part), **changes)
+    chosen: Any = parse_reading(challenge(name).reading, options)
+    catalog, shape = choose_part(read(name, folder, **options), part), getattr(chosen, "shape", None)
+    predicted = predictor.predict(catalog, None if out is None else shape, **changes)
     predicted = replace(predicted, note=note)
     if out is not None:
         write(name, predicted.found, out, form=form, **options)
@@ -213,14 +216,30 @@ def _refuse_form(name: str, form: str | None) -> None:
         raise BadInput(Problem("bad_option", "form", f"'{form}'", " or ".join(forms), nearest(form, list(forms))))
 
 
+def refuse_paths(paths: Sequence[Path]) -> None:
+    """Files that could not be written are problems, before hours of work are lost with them."""
+    problems, expected = Problems(), "a file in a folder that is there"
+    for path in paths:
+        if path.is_dir():
+            problems.add(Problem("bad_path", str(path), "a folder", expected, "name a file in it"))
+        elif not path.parent.is_dir():
+            problems.add(
+                Problem("bad_path", str(path), f"no folder {path.parent}", expected, f"mkdir -p {path.parent}")
+            )
+    problems.raise_if_any()
+
+
 def find_models(model: Source) -> list[Path]:
-    """The model files of a run, a file itself, or the one that comes with a challenge."""
-    path = Path(model)
-    if path.is_dir():
+    """The model files of a run, a file itself, or the one that comes with a challenge.
+
+    A folder that is named like a challenge, and has no model in it, holds that challenge's data.
+    """
+    path, ours = Path(model), str(model) in challenge_names()
+    if path.is_dir() and (not ours or Run(path).written):
         return Run(path).models
     if path.is_file():
         return [path]
-    if str(model) not in challenge_names():
+    if not ours:
         expected, remedy = "the folder of a training, a model.onnx, or a challenge", "train one: tallymark train --help"
         raise BadInput(Problem("no_model", str(model), "nothing of that name", expected, remedy))
     own = challenge(str(model)).folder / MODEL

@@ -42,10 +42,15 @@ class Run:
     folder: Path
 
     @property
-    def models(self) -> list[Path]:
-        """The model files, one for each fold that was held out."""
+    def written(self) -> list[Path]:
+        """The model files that there are, one for each fold that was held out."""
         own = self.folder / MODEL
-        found = [own] if own.exists() else sorted(self.folder.glob(f"fold-[0-9]*/{MODEL}"), key=_fold)
+        return [own] if own.exists() else sorted(self.folder.glob(f"fold-[0-9]*/{MODEL}"), key=_fold)
+
+    @property
+    def models(self) -> list[Path]:
+        """The same; if there are none, that is a `BadInput`."""
+        found = self.written
         if not found:
             remedy = "name the folder that `tallymark train … --out` wrote, or go on with --resume"
             raise BadInput(Problem("no_model", str(self.folder), f"no {MODEL}", "the folder of a training", remedy))
