@@ -97,6 +97,7 @@ def predict(
     fp_per_hour: Annotated[
         float | None, typer.Option(help="Calls: the cut that cost at most so many false positives an hour in training.")
     ] = None,
+    days: Annotated[Path | None, typer.Option(help="Calls: write how many there are on every day.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Calls: write a page on calls by hour and day.")] = None,
     raven: Annotated[Path | None, typer.Option(help="Calls: a folder for Raven selection tables.")] = None,
     audacity: Annotated[Path | None, typer.Option(help="Calls: a folder for Audacity label tracks.")] = None,
@@ -114,7 +115,7 @@ def predict(
 ) -> None:
     """Find things in a folder of official files, or of any pictures or recordings, and write a valid submission.
 
-    What cannot be read is listed, and counts as empty.
+    What cannot be read is listed, and is empty in the submission.
     """
     with problems_as_output(json_):
         from tallymark import modelling
@@ -122,7 +123,7 @@ def predict(
         from tallymark.terminal import console, say, show_problems
 
         predictor = modelling.open_model(model, choice_of(runtime, ("onnxruntime", "openvino")))
-        outputs = Outputs(counts, objects, ground, plot, raven, audacity, clips, clips_each)
+        outputs = Outputs(counts, objects, ground, days, plot, raven, audacity, clips, clips_each)
         outputs.refuse(predictor.card.recipe)
         predicted = modelling.predict(
             predictor,

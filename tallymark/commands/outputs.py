@@ -10,16 +10,19 @@ import numpy as np
 from tallymark.data.spectrogram import Ear
 from tallymark.data.tables import write_frame
 from tallymark.formats import write_audacity, write_raven
+from tallymark.modelling import refuse_paths
 from tallymark.predicting.predict import Predicted
 from tallymark.predicting.showing import ear_of
 from tallymark.problems import BadInput, Problem
 from tallymark.recipe import Recipe, SoundRecipe
-from tallymark.reporting.calls import call_summary, list_calls, tally_hours, write_calls_page
+from tallymark.reporting.calls import call_summary, list_calls, tally_days, tally_hours, write_calls_page
 from tallymark.reporting.clips import write_clips
 from tallymark.reporting.tallies import summary, tally_items, tally_objects
 
 SECONDS = 1.0
 """How long a call is, where the model does not know."""
+OF_CALLS = ("days", "plot", "raven", "audacity", "clips")
+"""What is written of calls only."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Outputs:
     counts: Path | None
     objects: Path | None
     ground: float | None
+    days: Path | None
     plot: Path | None
     raven: Path | None
     audacity: Path | None
@@ -36,19 +40,27 @@ class Outputs:
     each: int
 
     @property
+    def files(self) -> list[Path]:
+        return [path for path in (self.counts, self.objects, self.days, self.plot) if path is not None]
+
+    @property
     def paths(self) -> list[Path]:
-        every = (self.counts, self.objects, self.plot, self.raven, self.audacity, self.clips)
-        return [path for path in every if path is not None]
+        return self.files + [path for path in (self.raven, self.audacity, self.clips) if path is not None]
 
     def refuse(self, recipe: Recipe) -> None:
-        """What does not go with the model, before any work is done."""
-        sound = isinstance(recipe, SoundRecipe)
-        of_calls = {"plot": self.plot, "raven": self.raven, "audacity": self.audacity, "clips": self.clips}
-        other = {"ground": self.ground} if sound else of_calls
-        expected = "a model of pictures" if sound else "a model of calls in recordings"
-        for name, value in other.items():
-            if value is not None:
+        """What does not go with the model, or cannot be written, before any work is done."""
+        other = {name: "a model of calls in recordings" for name in OF_CALLS if recipe.finds != "instants"}
+        if recipe.finds not in ("boxes", "masks"):
+            other["ground"] = "a model of boxes or masks in pictures"
+        if recipe.finds == "labels":
+            other["counts"] = "a model that finds things to count"
+        for name, expected in other.items():
+            if getattr(self, name) is not None:
                 raise BadInput(Problem("bad_option", "predict", f"--{name}", expected, "leave it out"))
+        refuse_paths(self.files)
+        for folder in (self.raven, self.audacity):
+            if folder is not None and folder.is_file():
+                raise BadInput(Problem("bad_path", str(folder), "a file", "a folder", "name another"))
         if self.clips is not None and self.clips.exists() and (not self.clips.is_dir() or any(self.clips.iterdir())):
             remedy = "name a new folder: clips of two runs would be mixed up"
             raise BadInput(Problem("not_empty", str(self.clips), "something", "a new or empty folder", remedy))
@@ -63,15 +75,18 @@ class Outputs:
             write_frame(self.counts, table)
         if self.objects is not None:
             write_frame(self.objects, tally_objects(predicted.found, self.ground))
-        return summary(table)
+        told = summary(table)
+        return told if recipe.finds != "labels" else {"items": told["items"]}  # each picture has as many labels
 
     def _of_calls(self, predicted: Predicted, ear: Ear) -> dict[str, float | None]:
         calls, seconds, cut = predicted.found, predicted.raw.size[:, 0], predicted.recipe.cut
-        hours = tally_hours(calls, seconds)
+        hours = tally_hours(calls, seconds, predicted.catalog.files)
         if self.counts is not None:
             write_frame(self.counts, hours)
         if self.objects is not None:
             write_frame(self.objects, list_calls(calls))
+        if self.days is not None:
+            write_frame(self.days, tally_days(hours))
         if self.plot is not None:
             title, lead = f"Calls in {predicted.catalog.root}", f"Everything surer than {cut:g}."
             write_calls_page(hours, self.plot, title=title, lead=lead)

@@ -23,8 +23,10 @@ from tallymark.predicting.curve import Curve
 from tallymark.predicting.predict import Predictor
 from tallymark.problems import BadInput
 from tallymark.recipe import PictureRecipe, SoundRecipe
+from tallymark.reporting.calls import tally_hours
 from tallymark.training.export import export
 
+TINY = SoundRecipe().but(width=4, neck=8)
 SMALL: dict[str, Any] = {"width": 4, "neck": 8, "epochs": 1, "judged": 1, "seconds": 4.096, "folds": 3, "models": 2}
 
 
@@ -97,8 +99,8 @@ def test_a_cut_by_its_price(run: Path, folder: Path) -> None:
 
 
 def test_everything_is_written(run: Path, folder: Path, tmp_path: Path) -> None:
-    names = ("counts.csv", "calls.csv", "calls.html", "raven", "audacity", "clips")
-    options = ("--counts", "--objects", "--plot", "--raven", "--audacity", "--clips")
+    names = ("counts.csv", "calls.csv", "days.csv", "calls.html", "raven", "audacity", "clips")
+    options = ("--counts", "--objects", "--days", "--plot", "--raven", "--audacity", "--clips")
     written = [word for option, name in zip(options, names, strict=True) for word in (option, str(tmp_path / name))]
     words = ["predict", str(run), str(folder), "cut=0.04", "--out", str(tmp_path / "found.csv"), "--form", "scored"]
     result = CliRunner().invoke(app, [*words, *written, "--clips-each", "2", "--json"])
@@ -119,6 +121,10 @@ def test_everything_is_written(run: Path, folder: Path, tmp_path: Path) -> None:
     assert counts["count"].sum() == told["count"]
     assert 0 < scored["fp"] <= told["count"]
     assert counts["recorder"].unique().to_list() == ["NOPP6_EST"]
+    days = pl.read_csv(tmp_path / "days.csv")
+    assert days.columns == ["recorder", "day", "hours", "count", "per_hour"]
+    assert days["day"].to_list() == sorted(counts["day"].unique().to_list())
+    assert days["count"].sum() == told["count"]
     assert pl.read_csv(tmp_path / "calls.csv").height == told["count"]
     assert "Calls by day and hour" in (tmp_path / "calls.html").read_text()
     assert pl.read_csv(tmp_path / "clips" / "index.csv").height >= 4
@@ -152,34 +158,61 @@ def test_options_that_do_not_go_with_a_model(folder: Path, run: Path, tmp_path: 
     recipe = PictureRecipe().but(width=4, neck=8)
     export(make_network(recipe, 1).eval(), Card("wheat", recipe), tmp_path / "model.onnx")
     model = str(tmp_path / "model.onnx")
-    for option in ("--plot", "--raven", "--audacity", "--clips"):
+    for option in ("--days", "--plot", "--raven", "--audacity", "--clips"):
         assert refused(model, str(folder), option, "x") == f"bad_option {option} a model of calls in recordings"
     assert "no_curve" in refused(model, str(folder), "--fp-per-hour", "1")
-    assert refused(str(run), str(folder), "--ground", "1") == "bad_option --ground a model of pictures"
+    assert (
+        refused(str(run), str(folder), "--ground", "1") == "bad_option --ground a model of boxes or masks in pictures"
+    )
+    assert refused(str(run), str(folder), "views=2") == "bad_option views=2 views=1: time has one direction only"
+    assert refused(str(run), str(folder), "--counts", str(tmp_path)).startswith("bad_path a folder")
+    for option in ("--out", "--counts", "--objects", "--days", "--plot"):
+        assert "bad_path no folder" in refused(str(run), str(folder), option, str(tmp_path / "no" / "x.csv"))
+    labels = PictureRecipe().but(width=4, finds="labels")
+    export(make_network(labels, 3).eval(), Card("food", labels, ("a", "b", "c")), tmp_path / "model.onnx")
+    assert refused(model, str(folder), "--counts", "x") == "bad_option --counts a model that finds things to count"
+    assert refused(model, str(folder), "--ground", "1") == "bad_option --ground a model of boxes or masks in pictures"
     assert "not_empty" in refused(str(run), str(folder), "--clips", str(tmp_path))
 
 
 def test_a_model_from_before_has_no_curve(folder: Path, tmp_path: Path) -> None:
-    recipe = SoundRecipe().but(width=4, neck=8)
-    export(make_network(recipe, 1).eval(), Card("upcalls", recipe), tmp_path / "model.onnx")
+    export(make_network(TINY, 1).eval(), Card("upcalls", TINY), tmp_path / "model.onnx")
     with pytest.raises(BadInput, match="without a curve"):
         modelling.predict(tmp_path / "model.onnx", folder, fp_per_hour=1)
 
 
+@pytest.mark.parametrize("changes", [{"hop": 0.064}, {"low": 60.0}, {"bands": 64}, {"steady": False}, {"around": 0}])
+def test_models_that_hear_differently_are_refused(changes: dict[str, Any], tmp_path: Path) -> None:
+    paths = []
+    for number, recipe in enumerate((TINY, TINY.but(**changes))):
+        paths.append(tmp_path / f"{number}.onnx")
+        export(make_network(recipe, 1).eval(), Card("upcalls", recipe), paths[-1])
+    [name] = changes
+    with pytest.raises(BadInput, match=rf"other_model: found {name} .*, expected {name} "):
+        Predictor(paths)
+
+
 def test_a_damaged_recording_is_heard_up_to_the_damage(tmp_path: Path) -> None:
-    recipe = SoundRecipe().but(width=4, neck=8)
-    export(make_network(recipe, 1).eval(), Card("upcalls", recipe), tmp_path / "model.onnx")
+    export(make_network(TINY, 1).eval(), Card("upcalls", TINY), tmp_path / "model.onnx")
     (tmp_path / "in").mkdir()
     noise = 0.1 * np.random.default_rng(0).standard_normal(400_000)
     for name in ("a", "b", "c"):
         soundfile.write(tmp_path / "in" / f"{name}.flac", noise, 1000)
     whole = (tmp_path / "in" / "b.flac").read_bytes()
-    (tmp_path / "in" / "b.flac").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "in" / "b.flac").write_bytes(whole[: len(whole) * 6 // 10])
     predicted = modelling.predict(tmp_path / "model.onnx", tmp_path / "in")
     assert [(problem.kind, problem.item) for problem in predicted.problems] == [("corrupt_media", "b.flac")]
-    assert predicted.raw.found is not None
-    counts = predicted.raw.found.counts
-    assert counts[0] == counts[2] > counts[1]
+    heard = predicted.raw.size[:, 0]
+    assert heard.tolist() == [400, pytest.approx(0.6 * 400, abs=5), 400]  # a block of FLAC is some 4 s
+    found = predicted.raw.found
+    assert found is not None
+    for item, seconds in enumerate(heard.tolist()):
+        times = found.shapes.time[found.item == item]
+        assert seconds - 5 < times.max() <= seconds + 0.1
+    before = [found.shapes.time[(found.item == item) & (found.shapes.time < heard[1] - 60)] for item in (0, 1)]
+    assert np.allclose(*before, atol=1e-3)
+    hours = tally_hours(predicted.found, heard)
+    assert hours.filter(recorder="b.flac")["hours"].to_list() == [pytest.approx(heard[1] / 3600, abs=1e-6)]
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
