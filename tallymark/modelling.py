@@ -21,7 +21,7 @@ from tallymark.predicting.runtime import Runtime
 from tallymark.predicting.tune import Rule
 from tallymark.problems import EVERY, BadInput, Problem, Problems, nearest
 from tallymark.reading import parse_reading
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe, Recipe
 from tallymark.registry import Challenge, challenge, challenge_names
 from tallymark.scoring.score import Score
 from tallymark.verbs import read, write
@@ -29,6 +29,8 @@ from tallymark.verbs import read, write
 if TYPE_CHECKING:
     from tallymark.training.train import Trained
 
+SHRUNK = 3
+"""Pictures so many times larger than what is shown of them are not what a model was trained on."""
 Source = str | Path
 Options = Mapping[str, Any]
 
@@ -187,7 +189,7 @@ def predict(
     >>> tallymark.predict("wheat", "photographs").found.counts  # doctest: +SKIP
     """
     predictor = model if isinstance(model, Predictor) else open_model(model, runtime)
-    options, name, note = dict(reading or {}), predictor.card.challenge, ""
+    options, name, notes = dict(reading or {}), predictor.card.challenge, []
     _refuse_form(name, form)
     refuse_paths([] if out is None else [Path(out)])
     if fp_per_hour is not None:
@@ -195,14 +197,34 @@ def predict(
             found, remedy = f"cut={changes['cut']} and fp_per_hour={fp_per_hour:g}", "leave out one of the two"
             raise BadInput(Problem("bad_option", "predict", found, "one way to choose the cut", remedy))
         choice = predictor.cut_for(fp_per_hour)
-        changes, note = {**changes, "cut": choice.cut}, choice.note
+        changes = {**changes, "cut": choice.cut}
+        notes += [choice.note] if choice.note else []
     chosen: Any = parse_reading(challenge(name).reading, options)
-    catalog, shape = choose_part(read(name, folder, **options), part), getattr(chosen, "shape", None)
+    every, shape = read(name, folder, **options), getattr(chosen, "shape", None)
+    catalog = choose_part(every, part)
+    if len(catalog) < len(every):
+        looked = f"{len(catalog)} of {len(every)} {every.medium.noun}s"
+        notes.append(f"looked at part {catalog.part[0]}: {looked}; --part all looks at all")
     predicted = predictor.predict(catalog, None if out is None else shape, **changes)
-    predicted = replace(predicted, note=note)
+    predicted.problems.merge(every.notes)
+    notes += [] if "side" in changes else _shrunk(predicted)
+    predicted = replace(predicted, notes=tuple(notes))
     if out is not None:
         write(name, predicted.found, out, form=form, **options)
     return predicted
+
+
+def _shrunk(predicted: Predicted) -> list[str]:
+    """What to say where pictures are far larger than what is shown of them."""
+    recipe, longer = predicted.recipe, np.nanmax(predicted.raw.size, axis=1, initial=0)
+    if not isinstance(recipe, PictureRecipe) or recipe.finds == "labels" or not len(longer):
+        return []
+    if (usual := float(np.median(longer))) <= SHRUNK * recipe.side:
+        return []
+    return [
+        f"these pictures are {usual:.0f} px, and shown to the model at {recipe.side}: if that makes things too small, "
+        f"give a larger side, say side={round(usual / 2)}"
+    ]
 
 
 def open_model(model: Source, runtime: Runtime = "onnxruntime") -> Predictor:

@@ -137,24 +137,32 @@ def predict(
         )
         told = outputs.write(predicted)
         if json_:
-            more = {"note": predicted.note} if predicted.note else {}
-            print_json({"out": None if out is None else str(out), **told, **more, **predicted.problems.as_dict()})
+            place, notes = None if out is None else str(out), list(predicted.notes)
+            print_json({"out": place, **told, "notes": notes, **predicted.problems.as_dict()})
             return
         if predicted.problems:
             show_problems(predicted.problems, console())
-        if predicted.note:
-            say(predicted.note)
-        say(", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in told.items() if value is not None))
+        for note in predicted.notes:
+            say(note)
+        say(", ".join(f"{name.replace('_', ' ')} {_text(value)}" for name, value in told.items() if value is not None))
         for path in (out, *outputs.paths):
             if path is not None:
                 say(f"written to {path}")
+
+
+def _text(value: float) -> str:
+    """A number without an exponent, however large."""
+    return f"{value:.0f}" if abs(value) >= 1e5 else f"{value:g}"
 
 
 def demo(
     challenges: Annotated[list[str] | None, typer.Argument(help="Which challenges; all by default.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the example files.")] = Path("demo"),
 ) -> None:
-    """Make small data sets and submissions, check, explore and score them, and name the next commands to type."""
+    """Make small data sets, train a tiny model on each, predict, hand in and score: some minutes for all five.
+
+    It ends with the commands to type for your own data.
+    """
     with problems_as_output(False):
         from tallymark.demo import run
         from tallymark.terminal import console

@@ -16,7 +16,7 @@ from tallymark.predicting.runtime import Runtime, Session
 from tallymark.predicting.settle import settle
 from tallymark.predicting.sizes import refuse_sizes
 from tallymark.problems import EVERY, BadInput, Problem, Problems, shorten
-from tallymark.recipe import Recipe
+from tallymark.recipe import PictureRecipe, Recipe
 
 SEEN = (
     "finds", "stride", "groups", "reader", "reach", "low", "high", "cell", "slices", "hertz", "window", "hop", "bands",
@@ -27,13 +27,15 @@ LATER = (
     "views", "merge", "overlap", "cut", "cuts", "gate", "quality", "grow", "side", "gap", "front", "points", "sweeps",
 )  # fmt: skip
 """Fields that can be other than they were in training. The rest has become a part of the model."""
+LARGEST = 1 << 15
+"""Pixels of the longer side of a picture as it is shown, at most."""
 
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
     """found: what is handed in. raw: what the models said. problems: items that could not be read.
 
-    catalog: what was looked at. card: that of the models. note: what to know about the cut, if anything.
+    catalog: what was looked at. card: that of the models. notes: what a person should know about it, if anything.
     """
 
     found: Annotations[Any]
@@ -42,7 +44,7 @@ class Predicted:
     problems: Problems
     catalog: Catalog
     card: Card
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Predictor:
@@ -77,6 +79,9 @@ class Predictor:
     def cut_for(self, fp_per_hour: float) -> Choice:
         """The cut that cost at most so many false positives an hour in the recordings held out from training."""
         curve = Curve.of(self.card.curve)
+        if self.card.recipe.finds != "instants":
+            found, expected = f"a model of {self.card.challenge}", "a model of calls in recordings"
+            raise BadInput(Problem("bad_option", "fp_per_hour", found, expected, "leave it out"))
         if curve is None:
             found, expected = "a model without a curve of recall", "a model of calls that has one"
             raise BadInput(Problem("no_curve", "fp_per_hour", found, expected, "train it again, or give cut=NUMBER"))
@@ -93,6 +98,9 @@ def _refuse(changes: Mapping[str, object], recipe: Recipe) -> None:
     if recipe.finds == "instants" and recipe.views > 1:
         expected, remedy = "views=1: time has one direction only", "leave it out"
         problems.add(Problem("bad_option", "recipe", f"views={recipe.views}", expected, remedy))
+    if isinstance(recipe, PictureRecipe) and not 0 < recipe.side <= LARGEST:
+        expected, remedy = f"pixels, from 1 to {LARGEST}", "give e.g. side=1024"
+        problems.add(Problem("bad_option", "recipe", f"side={recipe.side}", expected, remedy))
     problems.raise_if_any()
 
 
