@@ -52,11 +52,11 @@ class Curve:
         note, heard = "", f"in the {self.hours:.3g} hours held out"
         if paid.is_empty():
             note = (
-                f"{price:g} false positives an hour were never reached {heard}: "
-                f"taken is the strictest cut measured, {row['cut']:g}, with {row['fp_per_hour']:.3g}"
+                f"no cut was as strict as {price:g} false positives an hour {heard}: "
+                f"using the strictest, {row['cut']:g}, which had {row['fp_per_hour']:.0f}"
             )
         elif row["fp_per_hour"] == 0 and price < 1 / self.hours:
-            note = f"{heard}, {price:g} an hour cannot be told from none: the cut {row['cut']:g} had no false positive"
+            note = f"{heard}, {price:g} an hour cannot be told from none: using {row['cut']:g}, which had no false positive"
         return Choice(row["cut"], row["recall"], row["fp_per_hour"], note)
 
     def recall_at(self, price: float) -> float:

@@ -78,8 +78,8 @@ def test_a_price_that_was_never_reached() -> None:
     assert found is not None
     strictest = found.at(0.1)
     assert strictest.cut == 0.9
-    assert "never reached in the 1 hours held out" in strictest.note
-    assert "0.9, with 1" in strictest.note
+    assert "no cut was as strict as" in strictest.note
+    assert "0.9, which had 1" in strictest.note
     assert found.recall_at(0.1) == 0
 
 
