@@ -98,8 +98,8 @@ def test_going_on_after_a_kill_equals_an_uninterrupted_training(
 
 def test_false_alarms_are_the_same_after_a_kill(sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recordings, "ALARM", 0.0)  # so early, nothing is told with confidence
-    changes = {"width": 4, "neck": 8, "seconds": 4.096, "epochs": 2, "batch": 8, "judged": 3, "aim": 0.2, "hard": 1}
-    listen = partial(tallymark.train, "upcalls", sets / "upcalls", preset="tiny", **changes)
+    changes = {"width": 4, "neck": 8, "seconds": 4.096, "epochs": 2, "batch": 8, "judged": 3, "folds": 3, "aim": 0.2}
+    listen = partial(tallymark.train, "upcalls", sets / "upcalls", preset="tiny", hard=1, **changes)
     listen(tmp_path / "whole")
     steps = [json.loads(line)["step"] for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
     parted(partial(listen, tmp_path / "parted"), steps[0] + 1, monkeypatch)
