@@ -56,7 +56,7 @@ class Curve:
                 f"using the strictest, {row['cut']:g}, which had {row['fp_per_hour']:.0f}"
             )
         elif row["fp_per_hour"] == 0 and price < 1 / self.hours:
-            note = f"{heard}, {price:g} an hour cannot be told from none: using {row['cut']:g}, which had no false positive"
+            note = f"{heard}, {price:g} an hour cannot be told from none: using {row['cut']:g}, which had none"
         return Choice(row["cut"], row["recall"], row["fp_per_hour"], note)
 
     def recall_at(self, price: float) -> float:

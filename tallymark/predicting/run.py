@@ -4,7 +4,8 @@
     log.jsonl          a line for each judgement                 weights.pt         for training further
     model.onnx         the model, with its card                  checkpoint.pt      for going on after an interruption
     tuning.csv         settings tried, with their scores         score.json         of items not trained with
-    problems.csv       pictures that were passed over           suspects.csv       labels that are probably wrong (food)
+    problems.csv       items that were passed over              suspects.csv       labels that are probably wrong (food)
+    learned.csv        items that the weights learned from      agreement.csv      how often labels are right (food)
     recall.csv         what each cut finds, and costs (upcalls)
 
 A run of several models has a folder fold-0, fold-1, … for the files of each.
@@ -56,8 +57,8 @@ class Run:
             raise BadInput(Problem("no_model", str(self.folder), f"no {MODEL}", "the folder of a training", remedy))
         return found
 
-    def begin(self, recipe: Recipe, *, resume: bool) -> None:
-        """Make the folder; one that is in use is only gone on with if that is asked for, and by the same recipe."""
+    def refuse(self, recipe: Recipe, *, resume: bool) -> None:
+        """A folder that is in use is only gone on with if that is asked for, and by the same recipe."""
         stated = self.folder / RECIPE
         if resume and stated.exists():
             if (before := read_recipe(stated)) != recipe:
@@ -69,9 +70,14 @@ class Run:
         if self.folder.exists() and any(self.folder.iterdir()):
             remedy = "name a new folder, or go on with --resume"
             raise BadInput(Problem("not_empty", str(self.folder), "something", "a new or empty folder", remedy))
+
+    def begin(self, recipe: Recipe, **told: object) -> None:
+        """Make the folder, unless it is gone on with. told: what to write down beside the recipe."""
+        if (self.folder / RECIPE).exists():
+            return
         self.folder.mkdir(parents=True, exist_ok=True)
-        recipe.save(stated)
-        self._write(ENVIRONMENT, {"begun": _now(), **environment()})
+        recipe.save(self.folder / RECIPE)
+        self._write(ENVIRONMENT, {"begun": _now(), **told, **environment()})
 
     def end(self, tuning: Tuning, score: Score, problems: Problems, curve: Curve | None = None) -> None:
         """Write down what came of it."""

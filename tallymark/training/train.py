@@ -91,10 +91,13 @@ def train(plan: Plan) -> Trained | None:
     with take_place() as place:
         run, classes, problems = Run(plan.folder), class_names(plan.catalog), Problems(EVERY)
         plan = replace(plan, also=tuple(renumber(more, classes) for more in plan.also))
+        if place.first:
+            run.refuse(plan.recipe, resume=plan.resume)
         held = hold_out(plan)
         _network(plan.recipe, held[0].weights, classes)  # what is refused up to here leaves no folder behind
         if place.first:
-            run.begin(plan.recipe, resume=plan.resume)
+            also = [str(more.root) for more in plan.also]
+            run.begin(plan.recipe, data=str(plan.catalog.root), also=also, minutes=plan.minutes)
         _tell(plan.problems, problems)
         networks = [_train_one(plan, one, len(held), classes, place, problems) for one in held]
         if not place.first:

@@ -81,13 +81,13 @@ def problem_of(act: Callable[[], object]) -> Problem:
     return problem
 
 
-def same_in(runtime: Runtime, recipe: PictureRecipe, folder: Path) -> None:
+def same_in(runtime: Runtime, recipe: PictureRecipe, folder: Path, near: float = 1e-4) -> None:
     network = network_of(recipe)
     export(network, card_of(recipe), folder / "model.onnx")
     session, show = Session(folder / "model.onnx", runtime, threads=1), as_model(network)
     for size in SIZES:
         given = pictures(*size)
-        assert worst(session(given), show(given)) < 1e-4
+        assert worst(session(given), show(given)) < near
     assert sorted(path.name for path in folder.iterdir()) == ["model.onnx"]
 
 
@@ -103,8 +103,9 @@ def test_and_at_any_stride_with_frozen_stages(stride: int, tmp_path: Path) -> No
 
 @FINDS
 def test_openvino_says_the_same(finds: str, tmp_path: Path) -> None:
-    pytest.importorskip("openvino")
-    same_in("openvino", TINY.but(finds=finds), tmp_path)
+    openvino = pytest.importorskip("openvino")
+    rough = "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")  # then it computes in that
+    same_in("openvino", TINY.but(finds=finds), tmp_path, near=1e-2 if rough else 1e-4)
 
 
 def test_exporting_leaves_the_network_as_it_is(tmp_path: Path) -> None:
