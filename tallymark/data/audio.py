@@ -83,6 +83,8 @@ def resample_stream(path: Path, rate: int) -> Iterator[np.ndarray]:
                 yield piece * np.float32(unit)
     except (soundfile.LibsndfileError, RuntimeError) as error:
         raise BadMedia("corrupt_media", _reason(error)) from None
+    with path.open("rb") as start:
+        _refuse_cut(start.read(8), path.stat().st_size)
 
 
 def _pieces(file: SoundFile, kind: str) -> Iterator[np.ndarray]:
@@ -118,9 +120,7 @@ def look_at_recording(path: Path) -> Look:
 
     data = read_bytes(path)
     header = read_header(path)
-    whole = _declared_size(data)
-    if whole is not None and whole > len(data):
-        raise BadMedia("truncated_media", f"{len(data)} bytes of the {whole} that the header promises")
+    _refuse_cut(data, len(data))
     sums, loudest, bad, read = [], 0.0, 0, 0
     try:
         with soundfile.SoundFile(str(path)) as file:
@@ -153,6 +153,13 @@ def hours_of(recordings: Sequence[Path], problems: Problems) -> float:
             remedy = "replace the file, or give --hours"
             problems.add(Problem("corrupt_audio", str(path), bad.found, "a readable recording", remedy))
     return seconds / 3600
+
+
+def _refuse_cut(data: bytes, size: int) -> None:
+    """A file that ends before it should, of which libraries say nothing."""
+    whole = _declared_size(data)
+    if whole is not None and whole > size:
+        raise BadMedia("truncated_media", f"{size} bytes of the {whole} that the header promises")
 
 
 def _declared_size(data: bytes) -> int | None:

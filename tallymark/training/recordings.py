@@ -106,16 +106,16 @@ class Recordings:
         with self._lock:
             if item in self._levels:
                 return self._levels[item]
-        path, none = self.catalog.path(item), np.empty((self.ear.bands, 0), np.float16)
+        path, blocks = self.catalog.path(item), [np.empty((self.ear.bands, 0), np.float32)]
         try:
             if path is None:
                 raise BadMedia("missing_media", "no file", "get the file, or exclude the item")
-            blocks = list(levels(path, self.ear))
-            level = np.concatenate(blocks, axis=1).astype(np.float16) if blocks else none
+            for block in levels(path, self.ear):  # up to where it is damaged
+                blocks.append(block)
         except BadMedia as bad:
             place, name = self.catalog.place(item), self.catalog.items.ids[item]
             self.problems.add(Problem(bad.kind, place, bad.found, "a recording", bad.remedy, item=name))
-            level = none
+        level = np.concatenate(blocks, axis=1).astype(np.float16)
         with self._lock:
             if sum(kept.nbytes for kept in self._levels.values()) + level.nbytes <= KEPT:
                 self._levels[item] = level

@@ -17,6 +17,7 @@ from tallymark.problems import EVERY, BadInput, Problems
 from tallymark.recipe import SoundRecipe
 from tallymark.training.recordings import Recordings
 from tallymark.training.shown import as_model
+from tests.sets import copy_of
 
 RECIPE = SoundRecipe().but(width=4, neck=8, seconds=4.096)
 
@@ -37,6 +38,19 @@ def test_windows_hold_the_calls_of_their_time(recordings: Recordings) -> None:
         for time in window.shapes.time:
             assert 0 <= time < 128
     assert seen == 20  # every window was placed on a call
+
+
+def test_a_damaged_recording_is_learned_from_up_to_the_damage(sets: Path, tmp_path: Path) -> None:
+    folder = copy_of(sets, "upcalls", tmp_path)
+    catalog = tallymark.read("upcalls", folder).of("train")
+    path, whole = catalog.path(0), Recordings(catalog, RECIPE)
+    assert path is not None
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    cut = Recordings(catalog, RECIPE)
+    assert 0.4 < cut.frames[0] / whole.frames[0] < 0.6
+    assert (cut.frames[1:] == whole.frames[1:]).all()
+    assert [problem.item for problem in cut.problems] == [catalog.items.ids[0]]
 
 
 def test_a_pasted_call_is_listed_and_heard() -> None:
