@@ -20,7 +20,7 @@ SMALL = PictureRecipe().but(
 )
 PRESETS = {
     "tiny": SMALL.but(
-        backbone="plain", weights="none", frozen=0, body=1, width=16, neck=32, side=256, crop=128, aim=1,
+        backbone="plain", weights="none", frozen=0, body=1, width=16, neck=32, side=256, crop=128, aim=0.8,
         rate=3e-3, epochs=25, batch=4, folds=5, judged=2, average=0.99, views=1,
     ),
     "small": SMALL,
