@@ -171,6 +171,7 @@ def predict(
     runtime: Runtime = "onnxruntime",
     form: str | None = None,
     fp_per_hour: float | None = None,
+    journal: Source | None = None,
     reading: Options | None = None,
     **changes: object,
 ) -> Predicted:
@@ -182,7 +183,8 @@ def predict(
     out: the submission to write, if any; `form` is its form. part: `train`, `val`, `test`, `all`, or `auto`: the test
         part if there is one, else all. runtime: `onnxruntime`, or `openvino`, which is faster on most CPUs.
     fp_per_hour: (recordings) choose the cut that cost at most so many false positives an hour in training.
-    changes: fields of the recipe, as `views="8"` or `cut=0.4`.
+    journal: a folder that keeps what the models say: work that was interrupted goes on from there, and another cut
+        takes no time. changes: fields of the recipe, as `views="8"` or `cut=0.4`.
 
     Examples
     --------
@@ -192,6 +194,8 @@ def predict(
     options, name, notes = dict(reading or {}), predictor.card.challenge, []
     _refuse_form(name, form)
     refuse_paths([] if out is None else [Path(out)])
+    if journal is not None and Path(journal).is_file():
+        raise BadInput(Problem("bad_path", str(journal), "a file", "a folder, there or new", "name another"))
     if fp_per_hour is not None:
         if "cut" in changes:
             found, remedy = f"cut={changes['cut']} and fp_per_hour={fp_per_hour:g}", "leave out one of the two"
@@ -205,7 +209,8 @@ def predict(
     if len(catalog) < len(every):
         looked = f"{len(catalog)} of {len(every)} {every.medium.noun}s"
         notes.append(f"looked at part {catalog.part[0]}: {looked}; --part all looks at all")
-    predicted = predictor.predict(catalog, None if out is None else shape, **changes)
+    kept = None if journal is None else Path(journal)
+    predicted = predictor.predict(catalog, None if out is None else shape, kept, **changes)
     predicted.problems.merge(every.notes)
     notes += [] if "side" in changes else _shrunk(predicted)
     predicted = replace(predicted, notes=tuple(notes))

@@ -6,6 +6,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from operator import length_hint
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tallymark.problems import Problem, Problems
@@ -30,24 +32,41 @@ def console(*, file: Any = None) -> Console:
     return Console(file=file, width=None if narrow else WIDE)
 
 
-def progress(steps: Iterable[T], what: str, total: int | None = None) -> Iterable[T]:
-    """The steps, with a bar on standard error while they last; a line a minute where that is no terminal."""
+def progress(steps: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+    """The steps, counted while they last."""
+    with counting(what, length_hint(steps) or None if total is None else total) as count:
+        for step in steps:
+            yield step
+            count()
+
+
+@contextmanager
+def counting(what: str, total: int | None = None) -> Iterator[Callable[[], None]]:
+    """What to call after each step: a bar on standard error, or a line a minute where that is no terminal."""
     if not sys.stderr.isatty():
-        return _told(steps, what, total)
+        yield _said(what, total)
+        return
     from rich.console import Console
-    from rich.progress import track
+    from rich.progress import Progress
 
-    return track(steps, what, total, console=Console(stderr=True), transient=True)
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)
 
 
-def _told(steps: Iterable[T], what: str, total: int | None) -> Iterator[T]:
+def _said(what: str, total: int | None) -> Callable[[], None]:
     begun = said = time.monotonic()
-    for done, step in enumerate(steps):
-        if (now := time.monotonic()) - said >= SAID_EVERY and done:
+    done = 0
+
+    def count() -> None:
+        nonlocal said, done
+        done += 1
+        if (now := time.monotonic()) - said >= SAID_EVERY and done != total:
             said = now
             ahead = "" if total is None else f" of {total}, {duration((now - begun) * (total - done) / done)} to go"
             print(f"{what}: {done}{ahead}", file=sys.stderr, flush=True)
-        yield step
+
+    return count
 
 
 def duration(seconds: float) -> str:

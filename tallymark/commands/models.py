@@ -107,6 +107,10 @@ def predict(
     clips_each: Annotated[
         int, typer.Option(min=1, help="Clips of the strongest, of the weakest and of the borderline calls.")
     ] = 10,
+    journal: Annotated[
+        Path | None,
+        typer.Option(help="A folder to keep what models say: go on after an interruption; try cuts in no time."),
+    ] = None,
     part: Annotated[str, typer.Option(help="train, val, test, all; auto: test if there is one.")] = "auto",
     runtime: Annotated[str, typer.Option(help="onnxruntime, or openvino (faster on most CPUs).")] = "onnxruntime",
     form: Annotated[str | None, typer.Option(help="Another published form of the submission.")] = None,
@@ -132,6 +136,7 @@ def predict(
             part=part,
             form=form,
             fp_per_hour=fp_per_hour,
+            journal=journal,
             reading=options_of(reading),
             **changes_of(changes, modelling.predict),
         )

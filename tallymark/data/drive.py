@@ -65,7 +65,7 @@ class Drive:
         if self.shots["file"][row] is None:
             raise BadMedia("missing_media", f"no file {self.shots['filename'][row]}")
         stacked = []
-        for at in self._earlier(row, sweeps):
+        for at in self.trail(item, sweeps):
             points = read_sweep(Path(self.shots["file"][at]), self.columns)
             if not np.isfinite(points).all():
                 points = points[np.isfinite(points[:, :3]).all(axis=1)]
@@ -75,6 +75,20 @@ class Drive:
             own[:, 4] = (self.shots["timestamp"][row] - self.shots["timestamp"][at]) / 1e6
             stacked.append(own)
         return stacked[0] if len(stacked) == 1 else np.concatenate(stacked)
+
+    def trail(self, item: int, sweeps: int = 1) -> list[int]:
+        """The shots that an item's points are of: its own, and up to sweeps - 1 before it whose files are there."""
+        row = self._row(item)
+        first = self.shots.row(row, named=True)
+        found, at = [row], row - 1
+        while len(found) < sweeps and at >= 0:
+            shot = self.shots.row(at, named=True)
+            if (shot["scene"], shot["channel"]) != (first["scene"], first["channel"]):
+                break
+            if shot["file"] is not None:
+                found.append(at)
+            at -= 1
+        return found
 
     def volumes(self, item: int, cuboids: Cuboids, frame: Frame = "sensor") -> Cuboids:
         """Volumes in the world, as truth has them, seen from the frame of an item's lidar."""
@@ -102,19 +116,6 @@ class Drive:
         if row < 0:
             raise BadMedia("missing_media", f"no shot of a lidar for sample {self.tokens[item]}")
         return row
-
-    def _earlier(self, row: int, sweeps: int) -> list[int]:
-        """The row and up to sweeps - 1 before it of the same scene and channel whose files are there."""
-        first = self.shots.row(row, named=True)
-        found, at = [row], row - 1
-        while len(found) < sweeps and at >= 0:
-            shot = self.shots.row(at, named=True)
-            if (shot["scene"], shot["channel"]) != (first["scene"], first["channel"]):
-                break
-            if shot["file"] is not None:
-                found.append(at)
-            at -= 1
-        return found
 
     def _carry(self, points: np.ndarray, source: int, target: int, frame: Frame) -> np.ndarray:
         start, end = np.array([source]), np.array([target])

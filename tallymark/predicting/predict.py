@@ -11,6 +11,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.predicting.card import Card
 from tallymark.predicting.curve import Choice, Curve
+from tallymark.predicting.journal import look_on
 from tallymark.predicting.raw import Raw, look
 from tallymark.predicting.runtime import Runtime, Session
 from tallymark.predicting.settle import settle
@@ -61,10 +62,17 @@ class Predictor:
                 remedy = f"use models of one run, as {models[0]}"
                 raise BadInput(Problem("other_model", str(path), found, expected, remedy))
 
-    def predict(self, catalog: Catalog, shape: tuple[int, int] | None = None, **changes: object) -> Predicted:
+    def predict(
+        self,
+        catalog: Catalog,
+        shape: tuple[int, int] | None = None,
+        journal: Path | None = None,
+        **changes: object,
+    ) -> Predicted:
         """What is found in every item; `changes` are fields of the recipe, such as `views` or `cut`.
 
         shape: (masks) height and width that the pictures must have; without it they must only be alike.
+        journal: a folder to go on from, and to keep what was said in.
         """
         if "cut" in changes:  # one cut is meant for all classes
             changes = {"cuts": ""} | changes
@@ -72,7 +80,10 @@ class Predictor:
         _refuse(changes, recipe)
         if recipe.finds == "masks":
             refuse_sizes(catalog, shape)
-        raw = look(catalog, self.sessions, recipe, problems, classes=self.card.classes)
+        if journal is None:
+            raw = look(catalog, self.sessions, recipe, problems, classes=self.card.classes)
+        else:
+            raw = look_on(journal, catalog, self.sessions, recipe, problems, self.card.classes)
         found = replace(settle(raw, recipe), classes=self.card.classes)
         return Predicted(found, raw, recipe, problems, catalog, self.card)
 

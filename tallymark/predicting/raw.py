@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from tallymark.predicting.showing import Shown, drawer, show, turned_by
 from tallymark.predicting.windows import Window
 from tallymark.problems import Problems
 from tallymark.recipe import Recipe, SoundRecipe, class_groups
-from tallymark.terminal import progress
+from tallymark.terminal import counting
 
 FAINTEST = 0.03
 """Candidates of less confidence are not kept, even for tuning."""
@@ -54,6 +54,17 @@ class Raw:
     presence: np.ndarray | None = None
     chances: np.ndarray | None = None
 
+    def select(self, index: np.ndarray) -> Raw:
+        """What was said of the items with these numbers, in this order."""
+        items = Items(self.items.ids[index])
+        found = None if self.found is None else self.found.onto(items)
+        presence, chances = (None if column is None else column[index] for column in (self.presence, self.chances))
+        return Raw(items, self.size[index], found, presence, chances)
+
+    def named(self, items: Items) -> Raw:
+        """The same, of items by other names."""
+        return replace(self, items=items, found=None if self.found is None else replace(self.found, items=items))
+
 
 def join_raw(parts: Sequence[Raw]) -> Raw:
     """What was said of different items, as one."""
@@ -80,12 +91,26 @@ def look(
 
     classes: their names, without which all are of one group.
     """
+    with counting(what, len(catalog)) as count:
+        return look_at(catalog, models, recipe, problems, classes, count)
+
+
+def look_at(
+    catalog: Catalog,
+    models: Sequence[Model],
+    recipe: Recipe,
+    problems: Problems,
+    classes: tuple[str, ...],
+    count: Callable[[], None],
+) -> Raw:
+    """The same, counting each item that was shown."""
     sizes: list[tuple[float, float]] = []
 
     def measured() -> Iterator[Shown]:
-        for one in progress(show(catalog, recipe, problems), what, len(catalog)):
+        for one in show(catalog, recipe, problems):
             sizes.append(one.size)
             yield one
+            count()
 
     if recipe.finds == "labels":
         chances = _chances(measured(), models, recipe)

@@ -28,6 +28,7 @@ class Session:
     """
 
     def __init__(self, path: Path, runtime: Runtime = "onnxruntime", threads: int | None = None) -> None:
+        self.path, self.runtime = path, runtime
         session = _open(path, threads or CORES)
         self.card = Card.read(session.get_modelmeta().custom_metadata_map.get(KEY, ""), path)
         self.names = [output.name for output in session.get_outputs()]

@@ -1,0 +1,163 @@
+"""Journal: what models said so far, on disk, so that work which was interrupted goes on where it was.
+
+It has a folder for each set of models and each recipe, but for the fields that only matter after looking: another cut
+finds the same one. In it are pages, each with what was said of some items, under keys that stand for the items and
+their files. So what is new, or has changed, is looked at, and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tallymark.centres.codes import CODES
+from tallymark.data.annotations import Annotations
+from tallymark.data.catalog import Catalog
+from tallymark.data.items import Items
+from tallymark.data.media import BadMedia
+from tallymark.predicting.raw import Raw, join_raw, look_at
+from tallymark.predicting.runtime import Session
+from tallymark.problems import EVERY, Problem, Problems
+from tallymark.recipe import LidarRecipe, Recipe
+from tallymark.terminal import counting
+
+MOST, LARGEST = 200, 1 << 28
+"""Items of a page, and bytes of their files, at which it ends: from seconds to minutes of work."""
+SETTLED = ("merge", "overlap", "cut", "cuts", "gate", "grow")
+"""Fields of recipes that do not change what models say, only what is made of it."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """raw: what was said of items, which are named by their keys. problems: what could not be read, with its key."""
+
+    raw: Raw
+    problems: tuple[tuple[str, Problem], ...]
+
+    def without(self, known: set[str]) -> Page:
+        """Only what is not known yet."""
+        new = ~self.raw.items.ids.is_in(list(known)).to_numpy()
+        return self if new.all() else replace(self, raw=self.raw.select(np.flatnonzero(new)))
+
+
+def look_on(
+    folder: Path,
+    catalog: Catalog,
+    sessions: Sequence[Session],
+    recipe: Recipe,
+    problems: Problems,
+    classes: tuple[str, ...],
+) -> Raw:
+    """As `raw.look`, but what is in a journal is not shown to the models, and what they say goes there."""
+    own = folder / _digest([version("tallymark"), *map(_model, sessions), _seen(recipe)])
+    own.mkdir(parents=True, exist_ok=True)
+    keys = Items.of([_digest(_trace(catalog, item, recipe)) for item in range(len(catalog))])
+    pages, known = list[Page](), set[str]()
+    for path in sorted(own.glob("*.npz")):
+        if (page := _read(path, recipe, classes)) is not None:
+            pages.append(page.without(known))
+            known.update(page.raw.items.ids)
+    new = np.flatnonzero(~keys.ids.is_in(list(known)).to_numpy())
+    with counting("predicting", len(catalog)) as count:
+        for _ in range(len(catalog) - len(new)):
+            count()
+        for lot in _lots(catalog, new):
+            met = Problems(EVERY)
+            raw = look_at(catalog.select(lot), sessions, recipe, met, classes, count).named(Items(keys.ids[lot]))
+            named = dict(zip(catalog.items.ids[lot], raw.items.ids, strict=True))
+            pages.append(Page(raw, tuple((named[problem.item or ""], problem) for problem in met)))
+            _write(own / f"{_digest(raw.items.ids.to_list())}.npz", pages[-1])
+    wanted = set(keys.ids)
+    for key, problem in dict.fromkeys(met for page in pages for met in page.problems):
+        if key in wanted:
+            problems.add(problem)
+    told = join_raw([page.raw for page in pages])
+    return told.select(told.items.find(keys.ids)).named(catalog.items)
+
+
+def _lots(catalog: Catalog, items: np.ndarray) -> Iterator[np.ndarray]:
+    """Items in parts that are neither many nor large; without any there is one part, of none."""
+    start = size = 0
+    for at, item in enumerate(items.tolist()):
+        path = catalog.path(item)
+        size += path.stat().st_size if path is not None and path.exists() else 0
+        if at + 1 - start == MOST or size >= LARGEST:
+            yield items[start : at + 1]
+            start, size = at + 1, 0
+    if start < len(items) or not len(catalog):
+        yield items[start:]
+
+
+def _digest(told: object) -> str:
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32]
+
+
+def _model(session: Session) -> list[str]:
+    return [session.runtime, hashlib.sha256(session.path.read_bytes()).hexdigest()]
+
+
+def _seen(recipe: Recipe) -> dict[str, object]:
+    return {name: value for name, value in asdict(recipe).items() if name not in SETTLED}
+
+
+def _trace(catalog: Catalog, item: int, recipe: Recipe) -> list[object]:
+    """What tells an item from any other: its name, and which files it is read from, as they are now."""
+    name, path, drive = catalog.items.ids[item], catalog.path(item), catalog.drive
+    if drive is None or not isinstance(recipe, LidarRecipe):
+        return [name, _file(path)]
+    try:
+        rows = np.array(drive.trail(item, recipe.sweeps))
+    except BadMedia:
+        return [name]
+    poses = [part.tolist() for all_ in (drive.sensor, drive.vehicle) for part in asdict(all_.take(rows)).values()]
+    times, files = drive.shots["timestamp"][rows].to_list(), drive.shots["file"][rows].to_list()
+    return [name, times, poses, [_file(None if file is None else Path(file)) for file in files]]
+
+
+def _file(path: Path | None) -> list[object]:
+    if path is None or not path.exists():
+        return [str(path)]
+    told = path.stat()
+    return [str(path.resolve()), told.st_size, told.st_mtime_ns]
+
+
+def _write(path: Path, page: Page) -> None:
+    """All at once, so that a page which is there is whole."""
+    raw = page.raw
+    columns: dict[str, Any] = {"size": raw.size, "presence": raw.presence, "chances": raw.chances}
+    if raw.found is not None:
+        columns |= {"offsets": raw.found.offsets, "label": raw.found.label, "score": raw.found.score}
+        columns |= {f"shape_{part.name}": getattr(raw.found.shapes, part.name) for part in fields(raw.found.shapes)}
+    columns["keys"] = np.array(raw.items.ids.to_list(), str)
+    columns["problems"] = np.array(json.dumps([[key, asdict(problem)] for key, problem in page.problems]))
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    with unfinished.open("wb") as file:
+        np.savez(file, **{name: column for name, column in columns.items() if column is not None})
+    unfinished.replace(path)
+
+
+def _read(path: Path, recipe: Recipe, classes: tuple[str, ...]) -> Page | None:
+    """A page, or None if it is damaged: then its items are new."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            columns = dict(stored)
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile):
+        return None
+    problems = tuple((key, Problem(**told)) for key, told in json.loads(str(columns["problems"])))
+    items, found = Items.of(columns["keys"].tolist()), None
+    if "offsets" in columns:
+        code, none = CODES[recipe.finds], np.empty(0)
+        kind: Any = type(code.decode(none, none, np.empty((0, code.values))))
+        shapes = kind(**{part.name: columns.get(f"shape_{part.name}") for part in fields(kind)})
+        offsets, label, score = (columns[name] for name in ("offsets", "label", "score"))
+        found = Annotations[Any](items, offsets, shapes, label, score, classes)
+    return Page(Raw(items, columns["size"], found, columns.get("presence"), columns.get("chances")), problems)
