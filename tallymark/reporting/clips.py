@@ -19,6 +19,8 @@ from tallymark.data.media import BadMedia
 from tallymark.data.spectrogram import LOWEST, Ear, levels
 from tallymark.data.tables import write_frame
 from tallymark.reporting.drawings import draw_spectrogram, write_label
+from tallymark.reporting.page import Section, gallery, page, tile
+from tallymark.reporting.wording import count, plural
 
 AROUND = 4.0
 """Seconds before and after a call."""
@@ -27,7 +29,12 @@ MARKED = 1.0
 SIZE = (720, 320)
 BRIGHTEST = 6.0
 """The level, in units of what is usual, that is drawn brightest."""
-INDEX = "index.csv"
+INDEX, PAGE = "index.csv", "index.html"
+KINDS = {
+    "strongest": "The surest: if one of these is wrong, the model has learned something else.",
+    "borderline": "Nearest to the cut, on both sides: are the calls above it, and the rest below?",
+    "weakest": "Calls of which it is least sure, among those that were found.",
+}
 
 
 class Clip(NamedTuple):
@@ -58,7 +65,7 @@ def choose_clips(score: np.ndarray, cut: float, each: int) -> list[Clip]:
 def write_clips(
     catalog: Catalog, candidates: Annotations[Instants], cut: float, ear: Ear, folder: Path, *, each: int = 10
 ) -> pl.DataFrame:
-    """Write a WAV file and a spectrogram for each clip, and a list of them; returns the list.
+    """Write a WAV file and a spectrogram for each clip, a list of them and a page to hear them by; returns the list.
 
     The spectrograms show the levels that the model saw. What cannot be read has no clips.
 
@@ -73,7 +80,7 @@ def write_clips(
     folder.mkdir(parents=True, exist_ok=True)
     clips, score, time = choose_clips(candidates.confidence, cut, each), candidates.confidence, candidates.shapes.time
     names = [_name(candidates, clip, at) for at, clip in enumerate(clips)]
-    written = np.zeros(len(clips), bool)
+    pictures = dict[int, np.ndarray]()
     items = np.array([int(candidates.item[clip.row]) for clip in clips], np.int64)
     for item in np.unique(items).tolist():
         own = np.flatnonzero(items == item).tolist()
@@ -84,9 +91,8 @@ def write_clips(
         for at, moment, level in zip(own, moments, _levels_around(path, ear, moments), strict=True):
             words = f"{clips[at].why}: {score[clips[at].row]:.3f}, cut {cut:g}"
             with suppress(BadMedia):  # predicting has said so
-                _write(path, moment, level, ear, folder / names[at], words)
-                written[at] = True
-    kept = [at for at in range(len(clips)) if written[at]]
+                pictures[at] = _write(path, moment, level, ear, folder / names[at], words)
+    kept = sorted(pictures)
     rows = np.array([clips[at].row for at in kept], np.int64)
     listed = pl.DataFrame(
         {
@@ -98,7 +104,23 @@ def write_clips(
         }
     )
     write_frame(folder / INDEX, listed)
+    _write_page(listed, [pictures[at] for at in kept], cut, folder / PAGE)
     return listed
+
+
+def _write_page(listed: pl.DataFrame, pictures: Sequence[np.ndarray], cut: float, out: Path) -> None:
+    """A page beside the clips, on which each is heard and seen."""
+    tiles: dict[str, list[str]] = {why: [] for why in KINDS}
+    for row, picture in zip(listed.iter_rows(named=True), pictures, strict=True):
+        facts = [row["file"].split("_")[0], f"score {row['score']:.3f}", f"{row['timestamp']:.1f} s"]
+        tiles[row["why"]].append(tile(picture, row["recording"], facts, sound=row["file"]))
+    sections = [
+        Section(why.capitalize(), gallery(plural(len(tiles[why]), "clip"), tiles[why], wide=True), note)
+        for why, note in KINDS.items()
+    ]
+    facts = [(count(len(tiles[why])), why) for why in KINDS]
+    lead = f"{AROUND:g} seconds before and after each call, as the model heard them. The cut is {cut:g}."
+    out.write_text(page("Clips to review", lead, facts, sections), encoding="utf-8")
 
 
 def _name(candidates: Annotations[Instants], clip: Clip, number: int) -> str:
@@ -129,7 +151,8 @@ def _levels_around(path: Path, ear: Ear, moments: Sequence[float]) -> list[np.nd
     return seen
 
 
-def _write(path: Path, moment: float, level: np.ndarray, ear: Ear, out: Path, words: str) -> None:
+def _write(path: Path, moment: float, level: np.ndarray, ear: Ear, out: Path, words: str) -> np.ndarray:
+    """The sound, and what the model saw of it, which is returned."""
     import soundfile
 
     start = max(moment - AROUND, 0.0)
@@ -147,3 +170,4 @@ def _write(path: Path, moment: float, level: np.ndarray, ear: Ear, out: Path, wo
     )
     labelled = write_label(np.pad(picture, ((0, 24), (0, 0), (0, 0))), words)
     cv2.imwrite(str(out.with_name(f"{suffix}.png")), cv2.cvtColor(labelled, cv2.COLOR_RGB2BGR))
+    return picture

@@ -9,6 +9,7 @@ import base64
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import cv2
 import numpy as np
@@ -85,14 +86,15 @@ def beside(*contents: str) -> str:
     return f'<div class="beside">{"".join(filled)}</div>' if len(filled) > 1 else "".join(filled)
 
 
-def tile(picture: np.ndarray, name: str, facts: Sequence[str], why: str = "") -> str:
-    """A picture with its name, a line of facts and what is remarkable about it."""
+def tile(picture: np.ndarray, name: str, facts: Sequence[str], why: str = "", sound: str = "") -> str:
+    """A picture with its name, a line of facts and what is remarkable about it; `sound` is a file beside the page."""
     height, width = picture.shape[:2]
     reason = f'<span class="why">{text(why)}</span>' if why else ""
     line = text(" · ".join(fact for fact in facts if fact))
+    player = f'<audio controls preload="none" src="{text(quote(sound))}"></audio>' if sound else ""
     return (
         f'<figure class="tile"><img src="{data_uri(picture)}" width="{width}" height="{height}" loading="lazy" '
-        f'alt="{text(name)}">'
+        f'alt="{text(name)}">{player}'
         f'<figcaption>{reason}<b title="{text(name)}">{text(name)}</b><span>{line}</span></figcaption></figure>'
     )
 

@@ -59,6 +59,7 @@ svg .line{fill:none;stroke:var(--accent);stroke-width:2;stroke-linejoin:round}
 .tiles.wide{grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr))}
 .tile{margin:0;background:var(--card);border:1px solid var(--line);border-radius:10px;overflow:hidden}
 .tile img{display:block;width:100%;height:auto;cursor:zoom-in;background:#12161b}
+.tile audio{display:block;width:100%;height:36px}
 .tile figcaption{padding:9px 12px 11px;font-size:12.5px;line-height:1.45}
 .tile b{font-weight:600;font-size:13px;overflow-wrap:anywhere;overflow:hidden;
 display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import cv2
 import numpy as np
@@ -83,7 +86,7 @@ def test_what_is_written(tmp_path: Path) -> None:
     assert pl.read_csv(tmp_path / "out" / "index.csv").equals(listed)
     names = [Path(name).stem for name in listed["file"]]
     written = {f"{name}{suffix}" for name in names for suffix in (".wav", ".png")}
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"index.csv", *written}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"index.csv", "index.html", *written}
     sound, rate = soundfile.read(tmp_path / "out" / f"{names[0]}.wav")
     assert (rate, len(sound)) == (RATE, 2 * AROUND * RATE)
     whole = soundfile.read(tmp_path / "in" / "a.wav")[0]
@@ -93,6 +96,23 @@ def test_what_is_written(tmp_path: Path) -> None:
     down, across = np.unravel_index(cv2.blur(shown.astype(np.float32), (15, 9)).argmax(), shown.shape)
     assert abs(across / shown.shape[1] - 0.5) < 0.08  # the tone is in the middle, at 200 of 40 to 411 Hz
     assert abs(1 - down / shown.shape[0] - (200 - 40) / 371) < 0.06
+
+
+def test_the_page_plays_every_clip(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    recordings(tmp_path / "in")
+    (tmp_path / "in" / "a.wav").rename(tmp_path / "in" / "<a> #1.wav")
+    catalog = verbs.read("upcalls", tmp_path / "in")
+    found = Annotations.gather(
+        catalog.items, np.array([0, 1]), Instants(np.array([20.0, 6])), score=np.array([0.9, 0.3])
+    )
+    listed = write_clips(catalog, found, 0.4, Ear(), tmp_path / "out", each=1)
+    page = (tmp_path / "out" / "index.html").read_text()
+    played = [unquote(html.unescape(source)) for source in re.findall(r'<audio [^>]*src="([^"]*)"', page)]
+    assert played == listed["file"].to_list()
+    assert all((tmp_path / "out" / name).is_file() for name in played)
+    assert "<a>" not in page
+    assert [page.count(f'id="{why}"') for why in ("strongest", "borderline", "weakest")] == [1, 1, 0]
 
 
 def test_the_levels_are_those_of_the_model(tmp_path: Path) -> None:
