@@ -68,7 +68,8 @@ def volumes(values: Tensor, wanted: Tensor) -> Tensor:
     """How far two volumes are apart: 1 - IoU as if they stood along one line, and how wrong each number is.
 
     Where they do not overlap, and for the turn between them, it is the numbers that lead: the ground as turned
-    rectangles, the heights in proportion to the true one, and, since it is seldom known, a little of the heading.
+    rectangles, the heights in proportion to the true one, and, since it is seldom known, a little of the heading: how
+    surely it is the true one rather than its opposite.
     """
     angle = torch.atan2(wanted[:, 5], wanted[:, 4]) / 2
     cos, sin = angle.cos(), angle.sin()
@@ -81,7 +82,8 @@ def volumes(values: Tensor, wanted: Tensor) -> Tensor:
     iou = both / (own.prod(1) + other.prod(1) - both)
     heights = torch.stack([rise / tall, values[:, 7] - wanted[:, 7]], 1)
     numbers = turned(values[:, :6], wanted[:, :6]) + plain(heights, torch.zeros_like(heights))
-    return 1 - iou + 0.5 * numbers + 0.05 * plain(values[:, 8:], wanted[:, 8:])
+    heading = functional.softplus(-3 * (values[:, 8:] * wanted[:, 8:]).sum(1))
+    return 1 - iou + 0.5 * numbers + 0.2 * heading
 
 
 def covered(logits: Tensor, cover: Tensor) -> Tensor:

@@ -289,18 +289,39 @@ def test_groups_begin_with_their_own_mean_shape() -> None:
         torch.testing.assert_close(told[group], truth.values[label == group].mean(0))
 
 
-def test_a_volume_that_is_told_exactly_costs_nothing() -> None:
+def test_every_number_of_a_volume_counts() -> None:
     rng = np.random.default_rng(0)
     code, truth = CODES["cuboids"], Cuboids.of(np.column_stack([rng.uniform(1, 3, (20, 6)), rng.uniform(-4, 4, 20)]))
     wanted = torch.from_numpy(code.encode(truth, truth.x, truth.y))
-    assert float(volumes(wanted, wanted).max()) < 1e-3
-    for number in range(code.values):
+    exact = volumes(wanted, wanted)
+    assert float(exact.max()) < 0.011  # of a heading one is never quite sure
+    for number in range(8):
         wrong = wanted.clone()
         wrong[:, number] += 0.3
-        assert float(volumes(wrong, wanted).min()) > 0.005, number
+        assert float((volumes(wrong, wanted) - exact).min()) > 0.005, number
     straight = Cuboids.of([[0, 0, 1, 2, 4, 2, 0.7]])  # type: ignore[arg-type]
     wanted = torch.from_numpy(code.encode(straight, np.zeros(1), np.zeros(1)))
     lifted = wanted.clone()
     lifted[:, 6] += 1  # half of the height: IoU 1 / 3
     rest = 0.5 * plain(torch.tensor([[0.5]]), torch.zeros(1, 1))
-    torch.testing.assert_close(volumes(lifted, wanted), (2 / 3 + rest).double(), atol=1e-3, rtol=0)
+    more = volumes(lifted, wanted) - volumes(wanted, wanted)
+    torch.testing.assert_close(more, (2 / 3 + rest).double(), atol=1e-3, rtol=0)
+
+
+def test_a_heading_is_learned_as_one_of_two_ways() -> None:
+    code, truth = CODES["cuboids"], Cuboids.of([[0, 0, 1, 2, 4, 2, yaw] for yaw in (0.3, 1.9, -2.5)])  # type: ignore[arg-type]
+    wanted = torch.from_numpy(code.encode(truth, np.zeros(3), np.zeros(3)))
+    costs = []
+    for share in (1.0, 0.5, 0.0, -0.5, -1.0):
+        told = wanted.clone()
+        told[:, 8:] *= share
+        costs.append(volumes(told, wanted))
+    assert (torch.stack(costs).diff(dim=0) > 0).all()
+    torch.testing.assert_close(costs[-1] - costs[0], torch.full((3,), 0.6).double())  # log odds of 3, by 0.2
+    unsure = wanted.clone()
+    unsure[:, 8:] = 0
+    unsure.requires_grad_()
+    volumes(unsure, wanted).sum().backward()
+    assert unsure.grad is not None
+    # Half and half, it is drawn straight to the true heading, and not weakly.
+    torch.testing.assert_close(-unsure.grad[:, 8:], 0.3 * wanted[:, 8:])
