@@ -156,7 +156,7 @@ def write_calls_page(hours: pl.DataFrame, out: Path, *, title: str, lead: str = 
         (count(calls), "call" if calls == 1 else "calls"),
         (number(heard), "hours listened to"),
         (number(calls / heard) if heard else "-", "calls per hour"),
-        (count(days["day"].drop_nulls().n_unique()), "days"),
+        (count(dated := days["day"].drop_nulls().n_unique()), "day" if dated == 1 else "days"),
     ]
     last = ["hours listened", "calls", "per hour"]
     sections = [
@@ -198,7 +198,7 @@ def _through_the_day(timed: pl.DataFrame) -> str:
         return ""
     sums = timed.group_by("hour").agg(pl.col("hours", "count").sum())
     rate = dict(sums.select("hour", _rate()).iter_rows())
-    values = [float(rate.get(hour) or 0) for hour in range(HOURS)]
+    values = [rate.get(hour) for hour in range(HOURS)]
     note = f"{count(len(sums))} of 24 hours of the day were listened to"
     return charts.columns([str(hour) for hour in range(HOURS)], values, "Calls per hour", "calls per hour", note)
 
@@ -207,12 +207,22 @@ def _presence(timed: pl.DataFrame) -> str:
     """Days from top to bottom, the hours of the day from left to right."""
     if timed.is_empty():
         return ""
-    days = timed["day"].unique().sort()
-    grid = np.zeros((len(days), HOURS))
-    np.add.at(grid, (days.search_sorted(timed["day"]).to_numpy(), timed["hour"].to_numpy()), timed["count"].to_numpy())
-    note = f"a row for each of {plural(len(days), 'day')}; blank: none, or not listened to"
+    days = _calendar(timed["day"])
+    grid, heard = np.zeros((len(days), HOURS)), np.zeros((len(days), HOURS), bool)
+    place = days.search_sorted(timed["day"]).to_numpy(), timed["hour"].to_numpy()
+    np.add.at(grid, place, timed["count"].to_numpy())
+    heard[place] = True
+    note = f"a row for each of {plural(len(days), 'day')}; faint: no call; blank: not listened to"
     edges = (days[0], "24 h", days[-1] if len(days) > 1 else "", "0 h")
-    return charts.heat(grid, "Calls by day and hour", note, edges)
+    return charts.heat(grid, "Calls by day and hour", note, edges, drawn=heard)
+
+
+def _calendar(days: pl.Series) -> pl.Series:
+    """The days in order; with those between them, unless most days would be such."""
+    known = days.unique().sort()
+    first, last = (datetime.date.fromisoformat(day) for day in (known[0], known[-1]))
+    every = [str(first + datetime.timedelta(at)) for at in range((last - first).days + 1)]
+    return pl.Series(every) if len(every) <= 2 * len(known) else known
 
 
 def _by_day(days: pl.DataFrame) -> str:
@@ -221,7 +231,8 @@ def _by_day(days: pl.DataFrame) -> str:
     drawn = []
     for who, own in dated.partition_by("recorder", as_dict=True, maintain_order=True).items():
         title = f"Calls per hour, {who[0]}" if who[0] else "Calls per hour"
-        rates = own["per_hour"].fill_null(0).to_list()
-        drawn.append(charts.columns(own["day"].to_list(), rates, title, "calls per hour"))
+        rate, every = dict(own.select("day", "per_hour").iter_rows()), _calendar(own["day"]).to_list()
+        note = f"{count(len(own))} of {plural(len(every), 'day')} listened to"
+        drawn.append(charts.columns(every, [rate.get(day) for day in every], title, "calls per hour", note))
     named = dict(rest.select("recorder", "per_hour").drop_nulls().iter_rows())
     return cards(drawn) + charts.bars(named, "Calls per hour, the busiest first", "calls per hour")

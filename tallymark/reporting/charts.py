@@ -46,15 +46,20 @@ def multiples(
     return _framed(title, unit, f'<div class="many">{small}</div>', note, kind="broad")
 
 
-def columns(labels: Sequence[str], values: Sequence[float], title: str, unit: str = "", note: str = "") -> str:
-    """Upright bars for labels in their own order, of which as many are shown as there is room for: hours, days."""
-    if not len(values) or not max(values):
+def columns(labels: Sequence[str], values: Sequence[float | None], title: str, unit: str = "", note: str = "") -> str:
+    """Upright bars for labels in their own order, of which as many are shown as there is room for: hours, days.
+
+    Where nothing is known there is no bar, not even one of no height.
+    """
+    known = [value for value in values if value is not None]
+    if not any(known):
         return ""
-    draw = _Frame(WIDTH, HEIGHT, max(values), whole=all(value == round(value) for value in values))
+    draw = _Frame(WIDTH, HEIGHT, max(known), whole=all(value == round(value) for value in known))
     step = draw.across / len(labels)
     shown = max(1, round(len(labels) * max(map(len, labels)) / 24))
     for at, (label, value) in enumerate(zip(labels, values, strict=True)):
-        draw.bar(at * step + step * 0.1, step * 0.8, value, f"{label}: {number(value)} {unit}")
+        if value is not None:
+            draw.bar(at * step + step * 0.1, step * 0.8, value, f"{label}: {number(value)} {unit}")
         if at % shown == 0:
             draw.label(at * step + step / 2, label)
     return _framed(title, unit, draw.svg(title), note)
@@ -98,21 +103,34 @@ def bars(amounts: Mapping[str, float], title: str, unit: str = "", *, ends: int 
     return _framed(title, unit, drawing + whole, kind="bars")
 
 
-def heat(grid: np.ndarray, title: str, note: str = "", edges: tuple[str, str, str, str] = ("", "", "", "")) -> str:
-    """A map of how many things lie where: row 0 on top. `edges` name the top, right, bottom and left side."""
+def heat(
+    grid: np.ndarray,
+    title: str,
+    note: str = "",
+    edges: tuple[str, str, str, str] = ("", "", "", ""),
+    *,
+    power: float = 1.0,
+    drawn: np.ndarray | None = None,
+) -> str:
+    """A map of how many things lie where: row 0 on top. `edges` name the top, right, bottom and left side.
+
+    Shades follow the numbers to this power. `drawn` are the cells that are shown even if there is nothing in them.
+    """
     if not grid.any():
         return ""
     rows, across = grid.shape
-    side = 300 / max(rows, across)
-    left, top = (WIDTH - across * side) / 2, 16.0
+    wide = 300 / across
+    tall = min(wide, 300 / rows)
+    left, top = (WIDTH - across * wide) / 2, 16.0
+    shade = np.where(grid > 0, np.maximum(0.12, (grid / grid.max()) ** power), 0.05)
     cells = [
-        f'<rect class="bar" x="{left + x * side:.1f}" y="{top + y * side:.1f}" width="{side:.2f}" height="{side:.2f}" '
-        f'fill-opacity="{max(0.04, grid[y, x] / grid.max()):.2f}"><title>{number(float(grid[y, x]))}</title></rect>'
-        for y, x in np.argwhere(grid > 0).tolist()
+        f'<rect class="bar" x="{left + x * wide:.2f}" y="{top + y * tall:.2f}" width="{wide:.2f}" height="{tall:.2f}" '
+        f'fill-opacity="{shade[y, x]:.2f}"><title>{number(float(grid[y, x]))}</title></rect>'
+        for y, x in np.argwhere((grid > 0) | (False if drawn is None else drawn)).tolist()
     ]
-    right, bottom = left + across * side, top + rows * side
+    right, bottom = left + across * wide, top + rows * tall
     frame = (
-        f'<rect x="{left:.1f}" y="{top}" width="{across * side:.1f}" height="{rows * side:.1f}" fill="none" '
+        f'<rect x="{left:.1f}" y="{top}" width="{across * wide:.1f}" height="{rows * tall:.1f}" fill="none" '
         'class="grid"/>'
     )
     middle_x, middle_y = (left + right) / 2, (top + bottom) / 2

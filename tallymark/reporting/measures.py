@@ -201,10 +201,11 @@ def _around(catalog: Catalog, shapes: Cuboids) -> list[str]:
     by_class = {truth.classes[at]: distance[kind == at] for at in np.unique(kind).tolist()} if truth.classes else {}
     return [
         heat(
-            np.sqrt(grid),
+            grid,
             "Where volumes lie around the vehicle",
             f"{AROUND:g} m to each side; shade by square root",
             edges,
+            power=0.5,
         ),
         histogram(distance, "Distance from the vehicle", "metres"),
         histogram(np.degrees(seen.yaw) % 360, "Heading", "degrees, 0 is ahead", Axis(np.arange(0.0, 361, 15))),

@@ -156,6 +156,20 @@ def test_days_are_charted_in_their_order(tmp_path: Path) -> None:
     assert [int(rate) for _, rate in told] == [1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 2]
 
 
+def test_what_was_not_listened_to_is_not_told_to_be_without_calls(tmp_path: Path) -> None:
+    names = [f"A_200903{day}_050000.wav" for day in (28, 29, 31)]
+    write_calls_page(tally_hours(found(names, [0], [1.0]), np.full(3, 7200.0)), tmp_path / "calls.html", title="t")
+    text = (tmp_path / "calls.html").read_text()
+    assert "3 of 4 days listened to" in text
+    assert "2009-03-29: 0 calls per hour" in text
+    assert "2009-03-30:" not in text
+    assert "6: 0 calls per hour" in text
+    assert "7: 0 calls per hour" not in text
+    assert "a row for each of 4 days" in text
+    assert text.count("<title>0</title>") == 5  # two hours on each of three days, one of them with a call
+    assert "<b>3</b><span>days" in text
+
+
 def test_a_page_without_clocks_and_calls(tmp_path: Path) -> None:
     write_calls_page(tally_hours(found([PLAIN], [], []), np.array([60.0])), tmp_path / "a.html", title="t")
     text = (tmp_path / "a.html").read_text()

@@ -63,6 +63,27 @@ def test_a_heat_map_is_shaded_by_number() -> None:
     assert [float(shade) for shade in shades] == [0.25, 0.5, 1.0]
 
 
+def test_a_heat_map_tells_numbers_whatever_its_shades() -> None:
+    drawn = heat(np.array([[0, 1], [4, 16]]), "t", power=0.5)
+    assert titles(drawn) == ["1", "4", "16"]
+    assert re.findall(r'fill-opacity="([\d.]+)"', drawn) == ["0.25", "0.50", "1.00"]
+
+
+def test_a_heat_map_of_many_rows_stays_as_wide() -> None:
+    drawn = heat(np.ones((200, 24)), "t")
+    assert set(re.findall(r'width="([\d.]+)" height="([\d.]+)" fill-op', drawn)) == {("12.50", "1.50")}
+
+
+def test_cells_that_were_looked_at_are_drawn_without_anything_in_them() -> None:
+    looked = np.array([[True, False], [False, True]])
+    assert titles(heat(np.array([[0, 0], [0, 3]]), "t", drawn=looked)) == ["0", "3"]
+
+
+def test_what_is_not_known_has_no_column() -> None:
+    assert titles(columns(["a", "b", "c"], [None, 0, 2.5], "t", "m")) == ["b: 0 m", "c: 2.5 m"]
+    assert columns(["a", "b"], [None, None], "t") == columns(["a"], [0], "t") == ""
+
+
 def test_multiples_share_an_axis() -> None:
     chart = multiples({"a": np.array([1.0, 2.0]), "b": np.array([100.0])}, "t", "m")
     assert titles(chart)[-1] == "75 to 100 m: 1"

@@ -14,8 +14,11 @@ import pytest
 
 import tallymark
 from tallymark.data.catalog import Catalog
+from tallymark.data.geometry import Cuboids
 from tallymark.problems import Problem, Problems
 from tallymark.reporting.explore import write_page
+from tallymark.reporting.measures import positions
+from tallymark.reporting.survey import survey
 from tests.reporting.sets import HOSTILE, MAKERS, wheat
 
 VOID = {"meta", "img"}
@@ -87,6 +90,13 @@ def test_odd_items_say_what_is_odd(tmp_path: Path) -> None:
     assert "smallest box: 2 × 3 px, area 6" in text
     assert "brightest" in text
     assert "darkest" in text
+
+
+def test_the_map_around_the_vehicle_tells_how_many(tmp_path: Path) -> None:
+    twice = Cuboids.of(np.array([[10, 5, 0, 2, 4, 1.5, 0.3]] * 2))
+    catalog = MAKERS["lidar"](tmp_path)
+    truth = replace(catalog.truth, shapes=twice)
+    assert "<title>2</title>" in positions(replace(catalog, truth=truth), survey(catalog))[0]
 
 
 def test_same_seed_same_page(tmp_path: Path) -> None:
