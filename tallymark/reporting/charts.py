@@ -145,10 +145,11 @@ def heat(
 
 @dataclass(frozen=True)
 class Axis:
-    """The edges of a histogram's bins. `log` bins grow by a constant factor."""
+    """The edges of a histogram's bins. `log` bins grow by a constant factor, those of `whole` numbers by about that."""
 
     edges: np.ndarray
     log: bool = False
+    whole: bool = False
 
     @classmethod
     def of(cls, values: np.ndarray, bins: int = BINS) -> Axis:
@@ -156,12 +157,14 @@ class Axis:
         low, high = float(values.min()), float(values.max())
         whole = bool((values == np.round(values)).all())
         if low == high:
-            return cls(np.array([low - 0.5, low + 0.5]))
+            return cls(np.array([low - 0.5, low + 0.5]), whole=whole)
         if low > 0 and high > LONG_TAIL * np.median(values):
+            if whole:  # a bin between two whole numbers would be a gap where nothing is missing
+                return cls(np.unique(np.round(np.geomspace(low, high + 1, bins + 1))) - 0.5, log=True, whole=True)
             return cls(np.geomspace(low, high * 1.0001, bins + 1), log=True)
         if whole:
             step = max(1, int(np.ceil((high - low + 1) / bins)))
-            return cls(np.arange(low, high + step + 1, step) - 0.5)
+            return cls(np.arange(low, high + step + 1, step) - 0.5, whole=True)
         return cls(np.linspace(low, high, bins + 1))
 
     def place(self, value: np.ndarray | float) -> np.ndarray:
@@ -171,18 +174,28 @@ class Axis:
             return np.log(np.asarray(value) / first) / np.log(last / first)
         return (np.asarray(value) - first) / (last - first)
 
+    def bin(self, at: int) -> str:
+        """The values of a bin in words."""
+        low, high = self.edges[at : at + 2].tolist()
+        if self.whole:
+            low, high = low + 0.5, high - 0.5
+        return number(low) if low == high else f"{number(low)} to {number(high)}"
+
     def ticks(self, most: int = 6) -> list[float]:
         first, last = self.edges[[0, -1]].tolist()
         if not self.log:
             return _ticks(first, last, most)
         powers = [10.0**k for k in range(int(np.floor(np.log10(first))), int(np.ceil(np.log10(last))) + 1)]
+        within = [power for power in powers if first <= power <= last]
+        if len(within) > most:
+            return within[:: -(-len(within) // most)]
         found: list[float] = []
         for steps in ((1,), (1, 3), (1, 2, 5)):
             finer = [power * step for power in powers for step in steps if first <= power * step <= last]
             if len(finer) > most:
                 break
             found = finer
-        return found
+        return found if len(found) > 1 else _ticks(first, last, most)
 
 
 class _Frame:
@@ -228,9 +241,9 @@ def _columns(values: np.ndarray, axis: Axis, unit: str, width: float, height: fl
     draw = _Frame(width, height, float(max(amounts.max(), 1)))
     places = axis.place(axis.edges) * draw.across
     for at, amount in enumerate(amounts.tolist()):
-        low, high = axis.edges[at], axis.edges[at + 1]
         if amount:
-            draw.bar(places[at] + 0.5, places[at + 1] - places[at] - 1, amount, f"{_range(low, high)} {unit}: {amount}")
+            said = f"{axis.bin(at)} {unit}: {amount}"
+            draw.bar(places[at] + 0.5, places[at + 1] - places[at] - 1, amount, said)
     for tick in axis.ticks(6 if width > 200 else 4):
         draw.label(float(axis.place(tick)) * draw.across, short(tick))
     middle = LEFT + float(axis.place(float(np.median(values)))) * draw.across
@@ -286,12 +299,6 @@ def _ticks(low: float, high: float, most: int) -> list[float]:
     step = next(float(step * power) for step in (1, 2, 2.5, 5, 10) if step * power >= rough * 0.999)
     first = np.ceil(low / step - 1e-9)
     return [round(float(k * step), 10) + 0.0 for k in np.arange(first, np.floor(high / step + 1e-9) + 1)]
-
-
-def _range(low: float, high: float) -> str:
-    if high - low == 1 and low % 1 == 0.5:
-        return number(low + 0.5)
-    return f"{number(low)} to {number(high)}"
 
 
 def _cut(name: str, most: int) -> str:

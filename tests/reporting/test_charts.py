@@ -47,6 +47,13 @@ def test_a_long_tail_gets_a_logarithmic_axis() -> None:
     assert not Axis.of(np.array([0.0, 2, 3, 900])).log
 
 
+@pytest.mark.parametrize("ends", [(1e-4, 1e5), (2.1, 4.9), (1, 300), (0.7, 1.2)])
+def test_a_logarithmic_axis_has_marks_however_long_it_is(ends: tuple[float, float]) -> None:
+    ticks = Axis(np.array(ends), log=True).ticks()
+    assert 2 <= len(ticks) <= 7
+    assert all(ends[0] <= tick <= ends[1] for tick in ticks)
+
+
 def test_many_bars_show_both_ends_and_fold_the_whole() -> None:
     chart = bars({f"class <{at}>": at + 1 for at in range(300)}, "Classes", "objects")
     shown = titles(chart)
@@ -84,9 +91,15 @@ def test_what_is_not_known_has_no_column() -> None:
     assert columns(["a", "b"], [None, None], "t") == columns(["a"], [0], "t") == ""
 
 
+def test_whole_numbers_with_a_long_tail_leave_no_gaps() -> None:
+    assert titles(histogram(np.array([1] * 5 + [2] * 3 + [3] * 2 + [40]), "t", "m")) == [
+        "1 m: 5", "2 m: 3", "3 m: 2", "35 to 40 m: 1",
+    ]  # fmt: skip
+
+
 def test_multiples_share_an_axis() -> None:
     chart = multiples({"a": np.array([1.0, 2.0]), "b": np.array([100.0])}, "t", "m")
-    assert titles(chart)[-1] == "75 to 100 m: 1"
+    assert titles(chart)[-1] == "76 to 100 m: 1"
 
 
 def test_long_tables_are_folded() -> None:
