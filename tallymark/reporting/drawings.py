@@ -114,14 +114,17 @@ def blank(words: str, size: tuple[int, int] = (WIDTH, WIDTH * 3 // 4)) -> np.nda
 def levels(samples: np.ndarray, rate: int, window: float = 0.256) -> np.ndarray:
     """The spectrogram of a sound in decibels: a row for each frequency from 0 to half the rate, a column for each step.
 
-    `window` is its length in seconds; steps are an eighth of it.
+    `window` is its length in seconds; steps are an eighth of it. The columns side by side are as long as the sound:
+    around both of its ends it is heard mirrored.
     """
     from scipy.signal import stft
 
     long = min(max(8, round(window * rate)), len(samples))
     if long < 8:
         return np.empty((0, 0))
-    _, _, waves = stft(np.nan_to_num(samples), rate, nperseg=long, noverlap=long - max(1, long // 8), boundary=None)
+    step = max(1, long // 8)
+    whole = np.pad(np.nan_to_num(samples), (long - step) // 2, mode="reflect")
+    _, _, waves = stft(whole, rate, nperseg=long, noverlap=long - step, boundary=None)
     return 20 * np.log10(np.abs(waves) + 1e-9)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.frames import move_cuboids
 from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks
+from tallymark.reporting.calls import begun
 from tallymark.reporting.charts import Axis, columns, heat, histogram, multiples
 from tallymark.reporting.counts import nouns
 from tallymark.reporting.page import table
@@ -21,8 +21,6 @@ from tallymark.reporting.wording import count, share
 GRID = 24
 AROUND = 80.0
 """Metres to each side on the map around the vehicle."""
-STARTED = re.compile(r"(?<!\d)(?:19|20)\d{6}[_T-]?([01]\d|2[0-3])[0-5]\d[0-5]\d(?!\d)")
-"""Date and time at which a recording began, in its name."""
 
 
 def objects_measured(catalog: Catalog, seen: Survey) -> list[str]:
@@ -164,12 +162,11 @@ def _by_hour(catalog: Catalog) -> str:
     """Calls by the hour of the day, where the names of recordings say when they began."""
     truth = catalog.truth
     assert truth is not None
-    begun = [STARTED.search(name) for name in catalog.items.ids]
-    known = np.array([found is not None for found in begun], bool)
+    told = [begun(name) for name in catalog.items.ids]
+    known = np.array([one.timed for one in told], bool)
     if not known.any():
         return ""
-    clocks = [(found[0][-6:] if found else "000000") for found in begun]
-    start = np.array([int(word[:2]) * 3600 + int(word[2:4]) * 60 + int(word[4:]) for word in clocks])
+    start = np.array([one.seconds if one.timed else 0.0 for one in told])
     own = known[truth.item]
     hour = ((start[truth.item] + truth.shapes.time)[own] // 3600 % 24).astype(int)
     amounts = np.bincount(hour, minlength=24)

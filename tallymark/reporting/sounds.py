@@ -110,7 +110,18 @@ def _around(catalog: Catalog, seen: Survey, row: int, why: str = "") -> Pick:
     truth = catalog.truth
     assert truth is not None
     item = int(truth.item[row])
-    return Pick(item, why, row, _window(float(truth.shapes.time[row]), float(seen.extent[item, 0])))
+    return Pick(item, why, row, _window(float(truth.shapes.time[row]), _seconds(catalog, seen, item)))
+
+
+def _seconds(catalog: Catalog, seen: Survey, item: int) -> float:
+    """The length of a recording, which may be none of those that were looked at; nan if it cannot be read."""
+    known, path = float(seen.extent[item, 0]), catalog.path(item)
+    if np.isfinite(known) or path is None:
+        return known
+    try:
+        return read_header(path).seconds
+    except BadMedia:
+        return known
 
 
 def _window(time: float, seconds: float) -> tuple[float, float]:

@@ -77,6 +77,13 @@ def test_a_tone_lies_at_its_time_and_frequency() -> None:
     assert abs(changed.max() - (40 + 9 / 20 * across)) <= 3
 
 
+def test_the_columns_of_a_short_sound_are_as_long_as_it() -> None:
+    click = np.zeros(1000)
+    click[200] = 1
+    level = levels(click, 1000)
+    assert abs((np.argmax(level[40]) + 0.5) / level.shape[1] - 0.2) < 0.03
+
+
 def test_silence_and_nothing_are_drawn_too() -> None:
     for samples in (np.zeros(5000), np.empty(0), np.full(5000, np.nan)):
         drawn = draw_spectrogram(levels(samples, 1000), (0, 5), 500, Instants(np.array([1.0])))

@@ -11,13 +11,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import soundfile
 
 import tallymark
+from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.geometry import Cuboids
+from tallymark.data.items import Items
 from tallymark.problems import Problem, Problems
 from tallymark.reporting.explore import write_page
 from tallymark.reporting.measures import positions
+from tallymark.reporting.sounds import call_picks
 from tallymark.reporting.survey import survey
 from tests.reporting.sets import HOSTILE, MAKERS, wheat
 
@@ -90,6 +94,26 @@ def test_odd_items_say_what_is_odd(tmp_path: Path) -> None:
     assert "smallest box: 2 × 3 px, area 6" in text
     assert "brightest" in text
     assert "darkest" in text
+
+
+def test_windows_end_with_recordings_that_were_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = MAKERS["upcalls"](tmp_path)
+    soundfile.write(str(catalog.path(0)), np.zeros(15 * 2000), 2000)
+    monkeypatch.setattr("tallymark.reporting.survey.MOST", 0)
+    picks = call_picks(catalog, survey(catalog), 8, 0)
+    windows = {pick.window for some in picks.values() for pick in some if pick.item == 0}
+    assert windows == {(0.0, 15.0)}
+
+
+def test_calls_by_the_hour_read_any_clock(tmp_path: Path) -> None:
+    catalog = MAKERS["upcalls"](tmp_path)
+    items = Items.of(["GSC_2000-05-19_00-59-50.flac", "GSC_20000519_070000.wav", "c.wav"])
+    truth = Annotations.gather(items, catalog.truth.item, catalog.truth.shapes)
+    chart = positions(replace(catalog, items=items, truth=truth), survey(catalog))[1]
+    assert "2 recordings" in chart
+    assert {told for told in re.findall(r"<title>(.*?)</title>", chart) if ": 0 " not in told} == {
+        "1: 3 calls", "7: 1 calls",
+    }  # fmt: skip
 
 
 def test_the_map_around_the_vehicle_tells_how_many(tmp_path: Path) -> None:
