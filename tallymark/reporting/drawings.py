@@ -44,11 +44,16 @@ def fit(picture: np.ndarray, width: int = WIDTH) -> tuple[np.ndarray, float]:
 def draw_boxes(
     picture: np.ndarray, boxes: Boxes, scale: float = 1.0, colour: Colour = TRUTH, thick: int = 1
 ) -> np.ndarray:
-    """Outlines of boxes; their pixels times `scale` are those of the picture."""
-    right, bottom = boxes.x + boxes.width, boxes.y + boxes.height
-    corners = np.stack([boxes.x, boxes.y, right, boxes.y, right, bottom, boxes.x, bottom], axis=1)
-    whole = np.round(corners.reshape(-1, 4, 2) * scale) + 0.5  # on whole pixels, so that lines are bright
-    return draw_outlines(picture, whole, colour, thick=thick)
+    """Outlines of boxes; their pixels times `scale` are those of the picture.
+
+    Lines lie on whole pixels, so that they are bright: the first and the last of the box, so that one which ends with
+    the picture has four sides.
+    """
+    left, top = np.round(boxes.x * scale), np.round(boxes.y * scale)
+    right = np.maximum(np.round((boxes.x + boxes.width) * scale) - 1, left)
+    bottom = np.maximum(np.round((boxes.y + boxes.height) * scale) - 1, top)
+    corners = np.stack([left, top, right, top, right, bottom, left, bottom], axis=1)
+    return draw_outlines(picture, corners.reshape(-1, 4, 2) + 0.5, colour, thick=thick)
 
 
 def draw_masks(
@@ -59,8 +64,7 @@ def draw_masks(
     stretch = np.array([wide / masks.shape[1], tall / masks.shape[0]])
     outlines: list[np.ndarray] = []
     for mask in range(len(masks)):
-        found, _ = cv2.findContours(masks.picture(mask).astype(np.uint8), cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
-        outlines += [(np.asarray(outline).reshape(-1, 2) + 0.5) * stretch for outline in found]
+        outlines += [outline * stretch for outline in _edges(masks, mask)]
     washed = picture.copy()
     if outlines:
         cv2.fillPoly(washed, [_fine(outline) for outline in outlines], colour, cv2.LINE_AA, FINE)
@@ -186,6 +190,21 @@ def _coloured(level: np.ndarray, width: int, height: int, shades: tuple[float, f
     across = cv2.INTER_AREA if grey.shape[1] > width else cv2.INTER_LINEAR
     sized = cv2.resize(grey[::-1], (width, height), interpolation=across)
     return cv2.cvtColor(cv2.applyColorMap(sized, cv2.COLORMAP_MAGMA), cv2.COLOR_BGR2RGB)
+
+
+def _edges(masks: Masks, mask: int) -> list[np.ndarray]:
+    """The outlines of a mask along the edges of its pixels, (n, 2) each.
+
+    OpenCV runs through the middles of the outermost pixels: of pixels cut into quarters, that is nearly their edge.
+    """
+    frame, fine = masks.frame, 4
+    left, top = int(frame.first[mask]), int(frame.upper[mask])
+    own = masks.picture(mask)[top : int(frame.lower[mask]), left : int(frame.last[mask]) + 1]
+    if not own.size:
+        return []
+    pieces = np.repeat(np.repeat(own.astype(np.uint8), fine, axis=0), fine, axis=1)
+    found, _ = cv2.findContours(pieces, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
+    return [(np.asarray(outline).reshape(-1, 2) + 0.5) / fine + (left, top) for outline in found]
 
 
 def _steps(low: float, high: float, known: Sequence[float], most: int = 5) -> list[float]:

@@ -27,10 +27,26 @@ def test_boxes_are_outlined_at_their_place_and_scale() -> None:
     picture = np.full((200, 300, 3), 90, np.uint8)
     found = near(draw_boxes(picture, Boxes.of(np.array([[10, 20, 50, 30]])), scale=2.0), TRUTH)
     rows, columns = np.flatnonzero(found.any(axis=1)), np.flatnonzero(found.any(axis=0))
-    assert (rows.min(), rows.max(), columns.min(), columns.max()) == (40, 100, 20, 120)
+    assert (rows.min(), rows.max(), columns.min(), columns.max()) == (40, 99, 20, 119)
     assert found[40, 20:120].all()
     assert not found[44:96, 24:116].any()
     assert (picture == 90).all()
+
+
+def test_a_box_that_ends_with_the_picture_has_four_sides() -> None:
+    found = near(draw_boxes(np.full((60, 80, 3), 90, np.uint8), Boxes.of(np.array([[30, 20, 50, 40]]))), TRUTH)
+    assert found[20:, 79].all()
+    assert found[59, 30:].all()
+
+
+def test_enlarged_masks_reach_to_the_edges_of_their_pixels() -> None:
+    drawn = np.zeros((20, 20), bool)
+    drawn[5, 5:8] = True
+    empty = Masks.of([np.zeros((20, 20), bool)], (20, 20))
+    marked = draw_masks(np.zeros((200, 200, 3), np.uint8), Masks.of([drawn], (20, 20)), TRUTH)
+    rows, columns = np.nonzero(near(marked, TRUTH))
+    np.testing.assert_allclose([rows.min(), rows.max(), columns.min(), columns.max()], [50, 59, 50, 79], atol=2)
+    assert not draw_masks(np.zeros((200, 200, 3), np.uint8), empty).any()
 
 
 def test_masks_are_washed_and_outlined() -> None:
