@@ -155,19 +155,20 @@ def _write(path: Path, moment: float, level: np.ndarray, ear: Ear, out: Path, wo
     """The sound, and what the model saw of it, which is returned."""
     import soundfile
 
-    start = max(moment - AROUND, 0.0)
-    sound, suffix = read_sound(path, start, moment + AROUND), out.name
-    soundfile.write(out.with_name(f"{suffix}.wav"), np.nan_to_num(sound), read_header(path).rate, subtype="PCM_16")
-    top = ear.low + (ear.bands - 1) / ear.window
+    sound = read_sound(path, max(moment - AROUND, 0.0), moment + AROUND)
+    soundfile.write(out.with_name(f"{out.name}.wav"), np.nan_to_num(sound), read_header(path).rate, subtype="PCM_16")
+    low, top = (band / ear.window for band in (ear.lowest, ear.lowest + ear.bands - 1))
     picture = draw_spectrogram(
         level,
         (moment - AROUND, moment + AROUND),
         top,
         Instants(np.array([moment]), np.array([MARKED])),
         SIZE,
-        bottom=ear.low,
+        bottom=low,
         shades=(LOWEST, BRIGHTEST),
     )
     labelled = write_label(np.pad(picture, ((0, 24), (0, 0), (0, 0))), words)
-    cv2.imwrite(str(out.with_name(f"{suffix}.png")), cv2.cvtColor(labelled, cv2.COLOR_RGB2BGR))
+    # OpenCV itself writes no file, and says nothing, where a name has letters that its system's code page lacks.
+    _, code = cv2.imencode(".png", cv2.cvtColor(labelled, cv2.COLOR_RGB2BGR))
+    out.with_name(f"{out.name}.png").write_bytes(code.tobytes())
     return picture

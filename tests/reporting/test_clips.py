@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import cv2
 import numpy as np
 import polars as pl
+import pytest
 import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.geometry import Instants
 from tallymark.data.spectrogram import Ear, levels
 from tallymark.reporting.clips import AROUND, choose_clips, write_clips
+from tallymark.reporting.drawings import draw_spectrogram
 
 RATE = 2000
 
@@ -113,6 +116,26 @@ def test_the_page_plays_every_clip(tmp_path: Path) -> None:
     assert all((tmp_path / "out" / name).is_file() for name in played)
     assert "<a>" not in page
     assert [page.count(f'id="{why}"') for why in ("strongest", "borderline", "weakest")] == [1, 1, 0]
+
+
+def test_pictures_are_written_where_opencv_writes_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on systems whose code page lacks a letter of the path. The scale is that of the bands that are heard."""
+    scales = []
+
+    def draw(*args: Any, **options: Any) -> np.ndarray:
+        scales.append((options["bottom"], args[2]))
+        return draw_spectrogram(*args, **options)
+
+    monkeypatch.setattr(cv2, "imwrite", lambda *_: False)
+    monkeypatch.setattr("tallymark.reporting.clips.draw_spectrogram", draw)
+    (tmp_path / "in").mkdir()
+    recordings(tmp_path / "in")
+    catalog = verbs.read("upcalls", tmp_path / "in")
+    found = Annotations.gather(catalog.items, np.array([0]), Instants(np.array([20.0])), score=np.array([0.9]))
+    ear = Ear(low=50, bands=64)
+    (name,) = write_clips(catalog, found, 0.4, ear, tmp_path / "out")["file"]
+    assert cv2.imread(str(tmp_path / "out" / name.replace(".wav", ".png"))) is not None
+    assert scales == [(13 / ear.window, 76 / ear.window)]
 
 
 def test_the_levels_are_those_of_the_model(tmp_path: Path) -> None:
