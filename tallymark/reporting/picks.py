@@ -12,7 +12,7 @@ from tallymark.data.geometry import Boxes, Cuboids, Labels, Masks
 from tallymark.reporting.counts import nouns, objects
 from tallymark.reporting.measures import around_vehicle
 from tallymark.reporting.survey import Survey
-from tallymark.reporting.wording import count, number
+from tallymark.reporting.wording import count, number, plural
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _by_number(catalog: Catalog, usable: np.ndarray) -> Iterator[Pick]:
     yield Pick(most, f"most {many}: {count(amount[most])} (median {number(float(np.median(amount[usable])))})")
     empty = np.flatnonzero(usable & (amount == 0))
     if len(empty):
-        others = f", as {count(len(empty) - 1)} others" if len(empty) > 1 else ""
+        others = f", as {plural(len(empty) - 1, 'other')}" if len(empty) > 1 else ""
         yield Pick(int(empty[len(empty) // 2]), f"no {many}{others}")
 
 

@@ -96,6 +96,13 @@ def test_odd_items_say_what_is_odd(tmp_path: Path) -> None:
     assert "darkest" in text
 
 
+def test_other_empty_items_are_counted(tmp_path: Path) -> None:
+    catalog = wheat(tmp_path)
+    text = made(replace(catalog, labelled=np.ones(len(catalog), bool)), tmp_path)
+    assert "no boxes, as 1 other" in text
+    assert "1 others" not in text
+
+
 def test_windows_end_with_recordings_that_were_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = MAKERS["upcalls"](tmp_path)
     soundfile.write(str(catalog.path(0)), np.zeros(15 * 2000), 2000)
