@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Sample:
 
     def weighed(self, by: float) -> Sample:
         """The same, with all weights multiplied."""
-        return Sample(self.picture, self.shapes, self.label, self.weight * by)
+        return replace(self, weight=self.weight * by)
 
 
 def gather(picture: np.ndarray, samples: Sequence[Sample]) -> Sample:

@@ -150,6 +150,12 @@ def test_pasted_rotated_boxes_are_partly_seen(seed: int) -> None:
         assert painted(mixed.picture, label, 127).sum() > 0.3 * area
 
 
+def test_weighing_changes_nothing_but_weights() -> None:
+    points = Sample(np.zeros((5, 4, 1), np.float32), Boxes.of(np.ones((1, 4))), np.zeros(1), np.ones(1), side=64)
+    half = points.weighed(0.5)
+    assert (half.weight.tolist(), half.extent) == ([0.5], (64, 64))
+
+
 @pytest.mark.parametrize("mix", [mixup, cutmix])
 def test_windows_that_are_mixed_stay_as_they_were(mix: Callable[..., Sample]) -> None:
     first, second = plain(0), plain(1)
