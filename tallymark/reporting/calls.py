@@ -214,7 +214,8 @@ def _presence(timed: pl.DataFrame) -> str:
     heard[place] = True
     note = f"a row for each of {plural(len(days), 'day')}; faint: no call; blank: not listened to"
     edges = (days[0], "24 h", days[-1] if len(days) > 1 else "", "0 h")
-    return charts.heat(grid, "Calls by day and hour", note, edges, drawn=heard)
+    names = days.to_list(), [f"{hour} h" for hour in range(HOURS)]
+    return charts.heat(grid, "Calls by day and hour", note, edges, drawn=heard, names=names)
 
 
 def _calendar(days: pl.Series) -> pl.Series:

@@ -111,10 +111,12 @@ def heat(
     *,
     power: float = 1.0,
     drawn: np.ndarray | None = None,
+    names: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> str:
     """A map of how many things lie where: row 0 on top. `edges` name the top, right, bottom and left side.
 
     Shades follow the numbers to this power. `drawn` are the cells that are shown even if there is nothing in them.
+    `names` are those of the rows and of the columns, which cells tell with their number.
     """
     if not grid.any():
         return ""
@@ -125,7 +127,8 @@ def heat(
     shade = np.where(grid > 0, np.maximum(0.12, (grid / grid.max()) ** power), 0.05)
     cells = [
         f'<rect class="bar" x="{left + x * wide:.2f}" y="{top + y * tall:.2f}" width="{wide:.2f}" height="{tall:.2f}" '
-        f'fill-opacity="{shade[y, x]:.2f}"><title>{number(float(grid[y, x]))}</title></rect>'
+        f'fill-opacity="{shade[y, x]:.2f}"><title>'
+        f"{text(f'{names[0][y]}, {names[1][x]}: ' if names else '')}{number(float(grid[y, x]))}</title></rect>"
         for y, x in np.argwhere((grid > 0) | (False if drawn is None else drawn)).tolist()
     ]
     right, bottom = left + across * wide, top + rows * tall

@@ -166,7 +166,9 @@ def test_what_was_not_listened_to_is_not_told_to_be_without_calls(tmp_path: Path
     assert "6: 0 calls per hour" in text
     assert "7: 0 calls per hour" not in text
     assert "a row for each of 4 days" in text
-    assert text.count("<title>0</title>") == 5  # two hours on each of three days, one of them with a call
+    cells = re.findall(r"<title>(\S+), (\d+) h: (\d)</title>", text)
+    assert [(hour, calls) for _, hour, calls in cells] == [("5", "1"), ("6", "0"), *[("5", "0"), ("6", "0")] * 2]
+    assert [day for day, _, _ in cells[::2]] == ["2009-03-28", "2009-03-29", "2009-03-31"]
     assert "<b>3</b><span>days" in text
 
 
