@@ -122,7 +122,8 @@ def summary(table: pl.DataFrame) -> dict[str, float | None]:
     count, counted = int(table["count"].sum()), len(table) - table["count"].null_count()
     mean = round(count / counted, DECIMALS) if counted else None
     known = table.drop_nulls("square_metres") if "square_metres" in table.columns else table.clear()
-    whole = float(known["square_metres"].sum()) if len(known) else None
+    # The sum of rounded numbers is rounded too: 0.1 three times is 0.3.
+    whole = float(f"{known['square_metres'].sum():.12g}") if len(known) else None
     density = None if whole is None else float(f"{int(known['count'].sum()) / whole:.{DIGITS}g}")
     found = {"items": len(table), "count": count, "mean_per_item": mean}
     return found | {"square_metres": whole, "per_square_metre": density}

@@ -139,6 +139,11 @@ def test_what_cannot_be_read_is_not_counted() -> None:
     }  # fmt: skip
 
 
+def test_the_ground_of_all_pictures_is_a_round_number() -> None:
+    three = Annotations.gather(Items.of(["a", "b", "c"]), np.empty(0, np.int64), Boxes.of(np.empty((0, 4))))
+    assert summary(tally_items(three, np.full((3, 2), [10, 1]), 0.1))["square_metres"] == 0.3
+
+
 @pytest.mark.parametrize("ground", [None, 0.001])
 def test_summary_of_nothing_that_can_be_read(ground: float | None) -> None:
     none = Annotations.none(Items.of(["a", "b"]), Boxes.of(np.empty(0)))
