@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,14 @@ from tests.made import NAMES
 from tests.sets import SMALL, copy_of
 from tests.submit.test_mangled import GOOD
 
+PAIRS: dict[str, list[tuple[object, ...]]] = {
+    "wheat": [("a", 0, 0, 1.0, 6), ("b", 0, 0, 200 / 210, 6)],
+    "upcalls": [("a.wav", 0, 0, -0.5)],
+    "food": [("a", 1)],
+    "lyft": [("a", 0, 0, 1.0, 10)],
+    "ships": [("a.jpg", 0, 0, 1.0, 10)],
+}
+"""What `--pairs` writes for the good files: item, numbers of truth and prediction, overlap, thresholds passed."""
 GOLDEN = (0.5770114942528736, 0.21694036300777875, 0.31532663316582915)
 
 
@@ -25,13 +34,23 @@ def run(*words: object, code: int = 0) -> str:
     return result.output
 
 
+@pytest.fixture
+def good(tmp_path: Path) -> Callable[[str], tuple[Path, Path]]:
+    """Writes a truth and a submission of a challenge that are in order."""
+
+    def write(name: str) -> tuple[Path, Path]:
+        paths = tmp_path / "truth.csv", tmp_path / "submission.csv"
+        for path, text in zip(paths, GOOD[name], strict=True):
+            path.write_text(text)
+        return paths
+
+    return write
+
+
 @pytest.fixture(params=NAMES)
-def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path, Path]:
-    """A challenge with a truth and a submission."""
-    name = request.param
-    for file, text in zip(("truth", "submission"), GOOD[name], strict=True):
-        (tmp_path / f"{file}.csv").write_text(text)
-    return name, tmp_path / "truth.csv", tmp_path / "submission.csv"
+def files(request: pytest.FixtureRequest, good: Callable[[str], tuple[Path, Path]]) -> tuple[str, Path, Path]:
+    """Each challenge with a truth and a submission."""
+    return request.param, *good(request.param)
 
 
 def test_help_names_every_verb() -> None:
@@ -77,18 +96,16 @@ def test_score_prints_tables_and_files(files: tuple[str, Path, Path]) -> None:
     text = run("score", name, truth, submission, "--per-item", per_item, "--pairs", pairs)
     assert "score" in text
     assert "reading" in text
-    assert pl.read_csv(per_item, infer_schema=False).height == 2
-    assert "item" in pl.read_csv(pairs).columns
+    assert pl.read_csv(per_item, infer_schema=False)["item"].to_list() == pl.read_csv(submission)[:, 0].to_list()
+    assert pl.read_csv(pairs).rows() == PAIRS[name]
     printed = json.loads(run("score", name, truth, submission, "--json"))
     assert {"score", "reading", "counts"} <= set(printed)
 
 
-def test_wheat_shows_sources(files: tuple[str, Path, Path]) -> None:
-    name, truth, submission = files
-    if name == "wheat":
-        printed = json.loads(run("score", name, truth, submission, "--json"))
-        assert [group["group"] for group in printed["groups"]] == ["s", "t"]
-        assert "groups" in run("score", name, truth, submission)
+def test_wheat_shows_sources(good: Callable[[str], tuple[Path, Path]]) -> None:
+    printed = json.loads(run("score", "wheat", *good("wheat"), "--json"))
+    assert [group["group"] for group in printed["groups"]] == ["s", "t"]
+    assert "groups" in run("score", "wheat", *good("wheat"))
 
 
 def test_upcalls_prints_the_official_lines(tmp_path: Path) -> None:
@@ -139,10 +156,8 @@ def test_a_data_folder_as_truth_has_hours_of_its_own(tmp_path: Path) -> None:
     assert json.loads(run("score", "upcalls", folder, detections, "--hours", 2, "--json"))["fp_per_hour"] == 0.5
 
 
-def test_audio_is_for_recordings_only(tmp_path: Path) -> None:
-    for file, text in zip(("truth", "submission"), GOOD["wheat"], strict=True):
-        (tmp_path / f"{file}.csv").write_text(text)
-    words = ("score", "wheat", tmp_path / "truth.csv", tmp_path / "submission.csv")
+def test_audio_is_for_recordings_only(good: Callable[[str], tuple[Path, Path]], tmp_path: Path) -> None:
+    words = ("score", "wheat", *good("wheat"))
     assert "bad_option" in run(*words, "--audio", tmp_path, code=2)
     assert "unknown_option" in run(*words, "--hours", 3, code=2)
 
@@ -155,10 +170,10 @@ def test_audio_is_for_recordings_only(tmp_path: Path) -> None:
         (["-r", "match"], "key=value"),
     ],
 )
-def test_a_wrong_reading_names_the_nearest(words: list[str], hint: str, tmp_path: Path) -> None:
-    for file, text in zip(("truth", "submission"), GOOD["wheat"], strict=True):
-        (tmp_path / f"{file}.csv").write_text(text)
-    assert hint in run("score", "wheat", tmp_path / "truth.csv", tmp_path / "submission.csv", *words, code=2)
+def test_a_wrong_reading_names_the_nearest(
+    words: list[str], hint: str, good: Callable[[str], tuple[Path, Path]]
+) -> None:
+    assert hint in run("score", "wheat", *good("wheat"), *words, code=2)
 
 
 def test_a_wrong_challenge_names_the_nearest(tmp_path: Path) -> None:
@@ -241,10 +256,8 @@ def test_all_files_of_a_comparison_are_checked(tmp_path: Path) -> None:
     assert printed["counts"] == {"missing_id": 1, "unknown_id": 1}
 
 
-def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    for file, text in zip(("truth", "submission"), GOOD["wheat"], strict=True):
-        (tmp_path / f"{file}.csv").write_text(text)
-    words = ("score", "wheat", tmp_path / "truth.csv", tmp_path / "submission.csv")
+def test_a_place_that_cannot_be_written_is_said(good: Callable[[str], tuple[Path, Path]], tmp_path: Path) -> None:
+    words = ("score", "wheat", *good("wheat"))
     nowhere = ("--per-item", tmp_path / "no" / "items.csv")
     assert "cannot_write" in run(*words, *nowhere, code=2)
     assert json.loads(run(*words, *nowhere, "--json", code=2))["counts"] == {"cannot_write": 1}
