@@ -102,15 +102,35 @@ def test_the_order_of_rows_and_items_does_not_matter(name: str, options: dict[st
         )
 
 
+def repeated(made: Annotations[Any], times: np.ndarray) -> Annotations[Any]:
+    """Each item as often as `times` says, under names of their own."""
+    source = np.repeat(np.arange(len(made.items)), times)
+    rows = [np.arange(made.offsets[item], made.offsets[item + 1]) for item in source.tolist()]
+    row = np.concatenate([np.empty(0, np.int64), *rows])
+    return Annotations.gather(
+        Items.of([f"{made.items.ids[item]} {copy}" for copy, item in enumerate(source.tolist())]),
+        np.repeat(np.arange(len(source)), made.counts[source]),
+        made.shapes.take(row),
+        label=None if made.label is None else made.label[row],
+        score=None if made.score is None else made.score[row],
+        classes=made.classes,
+    )
+
+
 @pytest.mark.parametrize(("name", "options"), CASES)
-def test_the_total_of_equal_weights_is_the_score(name: str, options: dict[str, Any]) -> None:
-    what = challenge(name)
+def test_a_weight_counts_an_item_so_many_times(name: str, options: dict[str, Any]) -> None:
+    what, changed = challenge(name), 0
     for seed in SEEDS:
-        truth, predicted = truth_of(name, seed), annotations(name, seed)
+        rng = np.random.default_rng(seed)
+        truth, predicted = truth_of(name, seed), disturbed(annotations(name, seed), rng)
+        times = rng.integers(0, 4, len(truth.items))
+        times[rng.integers(len(times))] += 1  # at least one is there
         score = what.score(truth, predicted, what.reading(**options))
-        for weight in (1, 3):
-            again = score.total(np.full(len(truth.items), weight))
-            assert again == pytest.approx(score.value, abs=1e-12, nan_ok=True)
+        expected = what.score(repeated(truth, times), repeated(predicted, times), what.reading(**options)).value
+        assert score.total(times) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+        assert score.total(np.ones(len(times))) == pytest.approx(score.value, abs=1e-12, nan_ok=True)
+        changed += abs(expected - score.value) > 1e-6
+    assert changed > 3
 
 
 @pytest.mark.parametrize("name", ["wheat", "lyft", "ships"])
@@ -120,6 +140,14 @@ def test_counts_items_and_pairs_agree(name: str) -> None:
         truth = truth_of(name, seed)
         predicted = disturbed(annotations(name, seed), np.random.default_rng(seed))
         score = what.score(truth, predicted, what.reading())
+        item = truth.items.find(score.pairs["item"])
+        first, second = (
+            made.offsets[item] + score.pairs[side].to_numpy()
+            for side, made in (("truth", truth), ("prediction", predicted))
+        )
+        shared, union = truth.shapes.overlap(predicted.shapes, first, second)
+        assert score.pairs["iou"].to_numpy() == pytest.approx(shared / union, abs=1e-12)
+        assert (shared > union / 2).all()
         hits = [score.items[f"tp_{round(100 * row['threshold'])}"].sum() for row in score.counts.to_dicts()]
         assert hits == score.counts["tp"].to_list()
         assert score.pairs["thresholds"].sum() == sum(hits)
