@@ -175,8 +175,6 @@ def test_what_a_perfect_model_tells_is_the_truth_in_the_world(catalog: Catalog, 
     assert len(sure) > 20
     pairs = sure.shapes.pairs(truth.shapes, sure.item * 100 + sure.kind, truth.item * 100 + truth.kind, 0.99)
     assert len(np.unique(pairs.first)) == len(sure)
-    kept = np.unique(pairs.first)
-    assert kept.tolist() == np.arange(len(sure)).tolist()
 
 
 def test_kitti_is_seen_from_its_ground(tmp_path: Path) -> None:
