@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tallymark.centres.codes import BoxCode, MaskCode
+from tallymark.centres.codes import BoxCode, InstantCode, MaskCode
 from tallymark.centres.targets import Targets, draw_targets
-from tallymark.data.geometry import Boxes, RotatedBoxes
+from tallymark.data.annotations import Annotations
+from tallymark.data.geometry import Boxes, Instants, RotatedBoxes
+from tallymark.data.items import Items
 
 SHAPE = (24, 32)
 
@@ -58,6 +60,13 @@ def test_heat_falls_off_faster_across_than_along() -> None:
     assert heat[0].max() == heat[:, 0].max() == 0
     # A spread of 0.54 / 3 of half the length, two cells off the middle.
     assert along[2] == pytest.approx(np.exp(-((2 / (0.18 * 9)) ** 2) / 2), rel=1e-6)
+
+
+def test_blunt_heat_is_higher_and_cut_off_at_1() -> None:
+    ground, label = RotatedBoxes.of(np.array([[16.5, 12.5, 18, 6, 0.2]])), np.zeros(1, int)
+    sharp, blunt = (draw_targets(ground, label, 1, SHAPE, times).heat for times in (1.0, 1.6))
+    np.testing.assert_allclose(blunt, np.minimum(1.6 * sharp, 1), rtol=1e-6)
+    assert np.count_nonzero(blunt == 1) > np.count_nonzero(sharp == 1) == 1
 
 
 def test_heat_lies_along_the_heading() -> None:
@@ -157,6 +166,25 @@ def test_rectangles_are_told_from_each_of_their_cells(seed: int) -> None:
     for name in ("x", "y", "length", "width"):
         np.testing.assert_allclose(getattr(found, name), getattr(told, name), atol=1e-9)
     np.testing.assert_allclose(np.sin(found.angle - told.angle), 0, atol=1e-9)
+
+
+@given(st.lists(st.floats(0, 63.99), max_size=4))
+@settings(max_examples=60)
+def test_moments_are_told_from_each_of_their_cells(time: list[float]) -> None:
+    calls, code = Instants(np.array(time)), InstantCode()
+    targets = draw_targets(code.footprint(calls), np.zeros(len(calls), int), 1, (1, 64))
+    x, y, told = targets.x + 0.5, targets.y + 0.5, calls.take(targets.object)
+    np.testing.assert_allclose(code.decode(x, y, code.encode(told, x, y)).time, told.time, atol=1e-9)
+    assert {int(moment) for moment in time} <= set(targets.x.tolist())
+
+
+def test_moments_are_handed_in_by_recording_and_time() -> None:
+    item, sure = np.array([0, 0, 1]), np.array([0.9, 0.5, 0.7])
+    found = Annotations.gather(Items.of(["a", "b"]), item, Instants(np.array([7.00049, 2.5, 1])), score=sure)
+    told = InstantCode().finish(found, None)
+    assert told.shapes.time.tolist() == [2.5, 7, 1]
+    assert told.confidence.tolist() == [0.5, 0.9, 0.7]
+    assert told.item.tolist() == [0, 0, 1]
 
 
 def test_absurd_values_stay_finite() -> None:

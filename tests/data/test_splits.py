@@ -14,7 +14,7 @@ import tallymark
 from tallymark.data.catalog import NO_GROUP, Catalog
 from tallymark.data.images import PICTURE
 from tallymark.data.items import Items
-from tallymark.data.splits import groups_of, make_folds, read_folds
+from tallymark.data.splits import groups_of, make_folds, read_folds, strata
 from tests.made import NAMES
 
 FOLDS = {"wheat": 3, "upcalls": 3, "food": 4, "lyft": 2, "ships": 3}
@@ -53,6 +53,15 @@ def test_classes_are_spread_evenly() -> None:
         assert counts.max() - counts.min() <= 1
     sizes = np.bincount(folds.fold)
     assert sizes.max() - sizes.min() <= 6
+
+
+def test_items_are_of_a_kind_by_their_class_or_by_how_many_objects_they_have() -> None:
+    catalog, counts = labelled(np.array([4, 0, 4, 2, 1, 1, 0, 3])), np.array([0, 1, 2, 3, 4, 7, 8, 15])
+    assert strata(catalog).tolist() == [4, 0, 4, 2, 1, 1, 0, 3]
+    boxes = tallymark.Boxes.of(np.ones((counts.sum(), 4)))
+    truth = tallymark.Annotations.gather(catalog.items, np.repeat(np.arange(8), counts), boxes)
+    assert strata(replace(catalog, truth=truth)).tolist() == [0, 1, 2, 2, 3, 3, 4, 4]
+    assert strata(replace(catalog, truth=None)).tolist() == [0] * 8
 
 
 def test_uneven_groups_are_spread() -> None:
