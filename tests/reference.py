@@ -7,10 +7,13 @@ from fractions import Fraction
 
 
 def greedy(
-    overlaps: Sequence[Sequence[Fraction | float]], threshold: Fraction, mode: str = "best_unmatched", ge: bool = False
-) -> int:
-    """Hits of predictions (rows, in the order they are asked) on truths (columns)."""
-    taken: set[int] = set()
+    overlaps: Sequence[Sequence[Fraction | float]],
+    threshold: Fraction | float,
+    mode: str = "best_unmatched",
+    ge: bool = False,
+) -> list[bool]:
+    """Whether each prediction (rows, in the order they are asked) hits one of the truths (columns)."""
+    taken, hits = set[int](), []
     for row in overlaps:
         passes = [k for k, value in enumerate(row) if (value >= threshold if ge else value > threshold)]
         free = [k for k in passes if k not in taken]
@@ -21,7 +24,8 @@ def greedy(
             free = free[:1]
         if free:
             taken.add(max(free, key=lambda k: (row[k], -k)))
-    return len(taken)
+        hits.append(bool(free))
+    return hits
 
 
 def box_iou(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:

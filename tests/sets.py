@@ -32,3 +32,8 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copy_of(sets: Path, name: str, folder: Path) -> Path:
     """A data set that a test may damage."""
     return Path(shutil.copytree(sets / name, folder / name))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, by its path."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

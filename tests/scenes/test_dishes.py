@@ -16,12 +16,9 @@ from tallymark.scenes.crew import stream
 from tallymark.scenes.dishes.menu import LARGEST, dish, look_alikes, place
 from tallymark.scenes.dishes.photographs import photograph
 from tallymark.scenes.dishes.plates import serve
+from tests.sets import contents
 
 SMALL = Scenes(classes=6, size=64)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def labels(path: Path) -> np.ndarray:

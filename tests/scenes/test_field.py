@@ -14,12 +14,9 @@ from tallymark.challenges.wheat.synth import FOREIGN, SOURCES, Scenes, write
 from tallymark.reading import Share
 from tallymark.scenes.crew import stream
 from tallymark.scenes.field.plots import STYLES, photograph, prepare
+from tests.sets import contents
 
 SMALL = Scenes(size=128)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 @pytest.fixture(scope="module")

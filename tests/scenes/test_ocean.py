@@ -16,12 +16,9 @@ from tallymark.problems import BadInput
 from tallymark.scenes.crew import stream
 from tallymark.scenes.ocean.calls import sweep, upcalls
 from tallymark.scenes.ocean.recordings import BAY, GULF, Waters, record
+from tests.sets import contents
 
 SHORT = Scenes(seconds=61.5, test_rate=8000, calls=400, quiet=0)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:

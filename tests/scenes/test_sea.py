@@ -15,13 +15,10 @@ from tallymark.reading import Share
 from tallymark.scenes.crew import stream
 from tallymark.scenes.sea.chips import Window, prepare, scene
 from tallymark.scenes.sea.vessel import Vessel, draw
+from tests.sets import contents
 
 SMALL = Scenes(size=192, empty=Share(0.5))
 SHAPE = {"shape": (192, 192)}
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +41,7 @@ def test_a_chip_does_not_depend_on_how_many_there_are(made: Path, tmp_path: Path
     assert len([name for name in few if name.endswith(".jpg") and few[name] == many[name]]) == 10
 
 
-def test_official_files(made: Path) -> None:
+def test_tables_and_chips_name_one_another(made: Path) -> None:
     assert not tallymark.check("ships", made / "sample_submission_v2.csv", **SHAPE).problems
     for table, folder in (("train_ship_segmentations_v2.csv", "train_v2"), ("solution.csv", "test_v2")):
         truth = tallymark.read_truth("ships", made / table, **SHAPE)

@@ -21,14 +21,11 @@ from tallymark.scenes.street.camera import Camera
 from tallymark.scenes.street.raycast import Lidar, cast
 from tallymark.scenes.street.tables import TABLES
 from tallymark.scenes.street.world import Street, make_street
+from tests.sets import contents
 
 SMALL = Scenes(samples_per_scene=3, beams=32, columns=512, cameras="front", image_width=96)
 ROOF = Poses.of([0.0063, -0.0113, 0, 0.99993], [1.2, 0, 1.83])
 WINDSCREEN = Poses.of([0.5, -0.5, 0.5, -0.5], [1.5, 0, 1.66])
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 @pytest.fixture(scope="module")
