@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from rich.console import Console
 
 from tallymark import demo
@@ -12,8 +12,10 @@ from tests.sets import sets
 
 __all__ = ["sets"]
 
-# No deadline: shared machines have slow moments. In CI always the same examples, so that a red run is about the change.
-settings.register_profile("steady", deadline=None, derandomize="CI" in os.environ)
+# Shared machines have slow moments, and an example may write over the files of the one before. In CI always the same
+# examples, so that a red run is about the change.
+CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings.register_profile("steady", deadline=None, suppress_health_check=CHECKS, derandomize="CI" in os.environ)
 settings.load_profile("steady")
 
 

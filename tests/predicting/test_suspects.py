@@ -73,7 +73,7 @@ def test_a_class_has_its_own_threshold() -> None:
     assert found.rows() == [("0013.jpg", 2, "c", 1, "b", 0.2, 0.6, -0.4)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), classes=st.integers(1, 5), count=st.integers(1, 40))
 def test_equals_one_by_one(seed: int, classes: int, count: int) -> None:
     """Coarse chances, so that many are equal; some classes without any picture."""
@@ -137,7 +137,7 @@ def test_nothing_to_suspect(shape: tuple[int, int]) -> None:
     assert found.is_empty()
 
 
-def test_agreement() -> None:
+def test_classes_that_models_agree_with_least_come_first() -> None:
     chances = np.array([[0.6, 0.4], [0.5, 0.5], [0.1, 0.9], [0.7, 0.3]])
     told = agreement(chances, np.array([0, 0, 1, 1]), letters(2))
     assert told.columns == ["label", "name", "pictures", "agreement"]

@@ -7,7 +7,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -67,7 +67,7 @@ def outcome(name: str, truth: bytes, submission: bytes, folder: Path) -> list[st
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(edits=mangles, which=st.integers(0, 1))
 def test_any_damage_is_explained(name: str, edits: list[tuple[float, int, bytes]], which: int, tmp_path: Path) -> None:
     files = [text.encode() for text in GOOD[name]]
@@ -76,7 +76,7 @@ def test_any_damage_is_explained(name: str, edits: list[tuple[float, int, bytes]
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(edits=mangles)
 def test_what_passes_has_lost_nothing(name: str, edits: list[tuple[float, int, bytes]], tmp_path: Path) -> None:
     """A file that the check accepts has as many rows, and as many values, as were written."""

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tallymark
@@ -119,7 +119,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_repairs(case: str, tmp_path: Path) -> None:
+def test_each_fault_is_mended_and_told(case: str, tmp_path: Path) -> None:
     name, text, rows, changes = CASES[case]
     assert repaired(name, text, tmp_path) == (rows, changes)
 
@@ -161,7 +161,7 @@ def test_a_valid_file_is_left_alone(name: str, seed: int, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100)
 @given(edits=mangles)
 def test_any_damage_is_mended_or_explained(name: str, edits: list[tuple[float, int, bytes]], tmp_path: Path) -> None:
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
