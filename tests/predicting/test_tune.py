@@ -22,7 +22,7 @@ from tallymark.data.geometry.rectangles import fill_rectangles
 from tallymark.data.items import Items
 from tallymark.predicting.raw import Raw
 from tallymark.predicting.settle import settle
-from tallymark.predicting.tune import CLASS_CUTS, CUTS, FEW_CUTS, GATES, OVERLAPS, Tuning, cross_tuned, tune
+from tallymark.predicting.tune import APART, CLASS_CUTS, CUTS, FEW_CUTS, GATES, OVERLAPS, Tuning, cross_tuned, tune
 from tallymark.recipe import LidarRecipe, PictureRecipe, SoundRecipe, class_cuts
 from tallymark.scoring.score import Score
 
@@ -197,6 +197,7 @@ def test_each_class_has_a_cut_of_its_own() -> None:
     tried = tuning.curve.filter(pl.col("class") == "bus")
     assert tried["cut"].to_list() == list(CLASS_CUTS)
     assert tried["score"].max() == 1
+    assert set(tuning.curve["overlap"].drop_nulls()) == set(APART["cuboids"])  # no two stand in one place
     assert settle(raw, tuning.recipe).counts.tolist() == [8, 8]
     assert settle(raw, tuning.recipe.but(cut=0.9, cuts="")).counts.tolist() == [2, 2]
 

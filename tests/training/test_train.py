@@ -63,33 +63,41 @@ class Killed(Exception):
     pass
 
 
-def parted(train_once: Callable[..., Any], killed_at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Train up to a kill after so many batches, and then go on."""
-    learn, batches = fit.Fit._learn, 0
+def parted(train_once: Callable[..., Any], killed_at: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Train up to a kill after so many batches, and then go on; returns at which batch that began.
+
+    A training that began anew would end with the same weights.
+    """
+    learn, begun = fit.Fit._learn, list[int]()
 
     def stumble(self: fit.Fit, *given: Any, **named: Any) -> dict[str, float]:
-        nonlocal batches
-        batches += 1
-        if batches > killed_at:
+        if self.step >= killed_at:
             raise Killed
+        return learn(self, *given, **named)
+
+    def note(self: fit.Fit, *given: Any, **named: Any) -> dict[str, float]:
+        begun.append(self.step)
         return learn(self, *given, **named)
 
     with monkeypatch.context() as patch:
         patch.setattr(fit.Fit, "_learn", stumble)
         with pytest.raises(Killed):
             train_once()
-    train_once(resume=True)
+        patch.setattr(fit.Fit, "_learn", note)
+        train_once(resume=True)
+    return begun[0]
 
 
 @pytest.mark.parametrize(
-    ("changes", "killed_at"), [({"anchor": 0.3}, 2), ({"anchor": 0.3}, 4), ({"accumulate": 2, "judged": 1}, 3)]
+    ("changes", "killed_at", "saved_at"),
+    [({"anchor": 0.3}, 2, 2), ({"anchor": 0.3}, 4, 4), ({"accumulate": 2, "judged": 1}, 3, 2)],
 )
 def test_going_on_after_a_kill_equals_an_uninterrupted_training(
-    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], killed_at: int
+    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], killed_at: int, saved_at: int
 ) -> None:
     monkeypatch.setattr(fit, "SAVED_EVERY", -1.0)
     train(sets, "wheat", tmp_path / "whole", **changes)
-    parted(partial(train, sets, "wheat", tmp_path / "parted", **changes), killed_at, monkeypatch)
+    assert parted(partial(train, sets, "wheat", tmp_path / "parted", **changes), killed_at, monkeypatch) == saved_at
     assert same(tmp_path / "whole", tmp_path / "parted")
     with pytest.raises(BadInput, match="other_recipe"):
         train(sets, "wheat", tmp_path / "parted", resume=True, **changes, epochs=4)
@@ -97,12 +105,13 @@ def test_going_on_after_a_kill_equals_an_uninterrupted_training(
 
 
 def test_false_alarms_are_the_same_after_a_kill(sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit, "SAVED_EVERY", float("inf"))  # but at judgements
     monkeypatch.setattr(recordings, "ALARM", 0.0)  # so early, nothing is told with confidence
     changes = {"width": 4, "neck": 8, "seconds": 4.096, "epochs": 2, "batch": 8, "judged": 3, "folds": 3, "aim": 0.2}
     listen = partial(tallymark.train, "upcalls", sets / "upcalls", preset="tiny", hard=1, **changes)
     listen(tmp_path / "whole")
     steps = [json.loads(line)["step"] for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
-    parted(partial(listen, tmp_path / "parted"), steps[0] + 1, monkeypatch)
+    assert parted(partial(listen, tmp_path / "parted"), steps[0] + 1, monkeypatch) == steps[0]
     assert torch.load(tmp_path / "parted" / "checkpoint.pt", weights_only=True)["source"]
     assert same(tmp_path / "whole", tmp_path / "parted")
 
