@@ -29,7 +29,7 @@ class Challenge:
     """Everything the core has to know of a challenge.
 
     reading: the dataclass of its open points. score: its rule. dialect: its files.
-    folder: where its card and its example files are. package: where `read` and `synth` are imported from.
+    folder: where its card and its example files are. package: where `read`, `synth` and `recipe` are.
     sparse: a submission lists findings only, so that an item may have no row and any item may be named.
     """
 
@@ -49,7 +49,7 @@ class Challenge:
         return bool(self.package) and importlib.util.find_spec(f"{self.package}.{name}") is not None
 
     def module(self, name: str) -> Any:
-        """A part of the challenge that is imported when it is used: `read`, `synth`."""
+        """A part of the challenge that is imported when it is used: `read`, `synth`, `recipe`."""
         if not self.has(name):
             remedy = f"add {name}.py to {self.folder}"
             raise BadInput(Problem("no_part", self.name, f"no {name}.py", "a challenge that has it", remedy))
