@@ -59,7 +59,7 @@ def test_help_names_every_verb() -> None:
     assert all(verb in text for verb in verbs)
 
 
-def test_list() -> None:
+def test_list_names_the_challenges_and_of_one_its_readings() -> None:
     text = run("list")
     assert all(name in text for name in NAMES)
     assert "best_overall" not in text
@@ -180,7 +180,7 @@ def test_a_wrong_challenge_names_the_nearest(tmp_path: Path) -> None:
     assert "did you mean 'wheat'?" in run("check", "wheet", tmp_path / "x.csv", code=2)
 
 
-def test_compare(tmp_path: Path) -> None:
+def test_compare_tells_which_is_better(tmp_path: Path) -> None:
     truth, a, b = (tmp_path / f"{name}.csv" for name in ("truth", "a", "b"))
     truth.write_text(GOOD["wheat"][0])
     a.write_text("image_id,PredictionString\na,\nb,\n")
@@ -201,7 +201,7 @@ def test_repair_tells_its_changes(tmp_path: Path) -> None:
     assert [(change["line"], change["item"]) for change in changes] == [(2, "a")]
 
 
-def test_demo(tmp_path: Path) -> None:
+def test_the_demo_of_one_challenge_trains_and_scores_only_that(tmp_path: Path) -> None:
     text = run("demo", "food", "--out", tmp_path / "demo")
     assert "tallymark score food" in text
     assert "wheat" not in text
@@ -270,7 +270,7 @@ def test_archives_are_recognised(start: bytes, name: str, tmp_path: Path) -> Non
     assert name in run("check", "wheat", path, code=2)
 
 
-def test_version() -> None:
+def test_the_version_is_told() -> None:
     assert run("--version").startswith("tallymark 0.")
 
 
@@ -347,7 +347,7 @@ def test_check_writes_a_fix_list(sets: Path, tmp_path: Path) -> None:
     assert "bad_header" in run("check", "wheat", folder, "--exclude", folder / "train.csv", code=2)
 
 
-def test_synth(tmp_path: Path) -> None:
+def test_synth_writes_what_was_asked_for_or_nothing(tmp_path: Path) -> None:
     text = run("synth", "food", tmp_path / "set", "--items", 6, "--seed", 4, "size=32", "classes=2")
     assert "tallymark check food" in text
     assert len(list((tmp_path / "set").rglob("*.jpg"))) == 6

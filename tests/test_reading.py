@@ -56,7 +56,7 @@ def test_all_wrong_options_are_listed() -> None:
     assert [problem.kind for problem in caught.value.problems] == ["unknown_option", "bad_option"]
 
 
-def test_assignments() -> None:
+def test_an_assignment_is_split_at_its_first_sign() -> None:
     assert parse_assignments(["a=1", " b = x=y "]) == {"a": "1", "b": "x=y"}
 
 

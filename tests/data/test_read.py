@@ -83,7 +83,7 @@ def test_solution_fits_the_test_part(name: str, sets: Path) -> None:
         assert set(truth.items.ids) == set(test.items.ids)
 
 
-def test_groups(sets: Path) -> None:
+def test_groups_are_sources_days_and_logs(sets: Path) -> None:
     assert set(tallymark.read("wheat", sets / "wheat").of("train").group) - {"(none)"}
     days = tallymark.read("upcalls", sets / "upcalls").of("train").group
     assert all(day.startswith("NOPP6_EST_2009") for day in days)
@@ -129,7 +129,7 @@ def test_bare_folders_have_no_truth(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_there(name: str, tmp_path: Path) -> None:
+def test_an_empty_or_absent_folder_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(tallymark.BadInput, match="empty_folder"):
         tallymark.read(name, tmp_path)
     with pytest.raises(tallymark.BadInput, match="no_folder"):
@@ -217,7 +217,7 @@ def test_lyft_points_in_every_frame(sets: Path) -> None:
     assert np.median(away) < 0.5
 
 
-def test_lyft_cameras(sets: Path) -> None:
+def test_cameras_and_maps_are_those_of_the_sample(sets: Path) -> None:
     catalog = tallymark.read("lyft", sets / "lyft").of("train")
     assert catalog.drive is not None
     rows = catalog.drive.cameras(0)

@@ -42,7 +42,9 @@ def kinds(problems: Problems) -> list[tuple[str, int | None]]:
         (b"a,b", [], []),
     ],
 )
-def test_reads(tmp_path: Path, data: bytes, rows: list[tuple[str, str]], lines: list[int]) -> None:
+def test_rows_are_read_with_their_lines(
+    tmp_path: Path, data: bytes, rows: list[tuple[str, str]], lines: list[int]
+) -> None:
     table, problems = read(tmp_path, data)
     assert not problems
     assert table is not None

@@ -204,7 +204,7 @@ def test_a_batch_without_objects_can_be_learned_from(finds: str) -> None:
     assert all(torch.isfinite(weight.grad).all() for weight in network.parameters() if weight.grad is not None)
 
 
-def test_focal_loss() -> None:
+def test_focal_loss_spares_cells_near_a_middle() -> None:
     heat = torch.zeros(1, 1, 5, 5)
     heat[0, 0, 2, 2], heat[0, 0, 2, 3] = 1, 0.9
     sure = torch.where(heat >= 1, 20.0, -20.0)

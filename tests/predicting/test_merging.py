@@ -185,7 +185,7 @@ def test_classes_and_items_leave_each_other_alone(method: Method) -> None:
 @pytest.mark.parametrize(
     "shapes", [Boxes.of(np.empty(0)), RotatedBoxes.of(np.empty(0)), Cuboids.of(np.empty(0)), Masks.of([], (5, 5))]
 )
-def test_nothing_found(method: Method, shapes: Any) -> None:
+def test_nothing_found_stays_nothing(method: Method, shapes: Any) -> None:
     items = Items.of(["a", "b"])
     merged = merge_overlapping(Annotations.none(items, shapes), method, 0.5)
     assert merged.counts.tolist() == [0, 0]

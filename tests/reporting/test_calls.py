@@ -133,7 +133,7 @@ def test_a_list_of_calls() -> None:
     assert list_calls(found([LATE], [], [])).height == 0
 
 
-def test_the_page(tmp_path: Path) -> None:
+def test_the_page_has_rates_by_day_and_hour_and_runs_no_names(tmp_path: Path) -> None:
     hours = tally_hours(found([LATE, EARLY, "<b>.wav"], [0, 0, 1, 2], [0, 10, 20, 30]), np.array([3600, 2700, 60]))
     write_calls_page(hours, tmp_path / "calls.html", title="Calls in <here>")
     text = (tmp_path / "calls.html").read_text()

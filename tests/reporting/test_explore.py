@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -175,16 +174,3 @@ def test_problems_are_counted_by_kind(tmp_path: Path) -> None:
     assert "bad_number: the first 5 of 7" in text
     assert "truth.csv:2" in text
     assert "&lt;x&gt;" in text
-
-
-REAL = {"wheat": "wheat", "ships": "ships", "food": "food", "upcalls": "whales", "lyft": "lidar/kitti"}
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_real_data(name: str, tmp_path: Path) -> None:
-    root = os.environ.get("TALLYMARK_DATA")
-    folder = Path(root or "nowhere") / REAL[name]
-    if not folder.is_dir():
-        pytest.skip("set TALLYMARK_DATA to a folder with real data sets")
-    text = made(tallymark.read(name, folder), tmp_path, gallery=8)
-    assert "<img" in text

@@ -100,7 +100,9 @@ def test_boxes_one_by_one() -> None:
         (20, 5, 89.99, 179.99),
     ],
 )
-def test_headings(length: float, width: float, degrees: float, heading: float) -> None:
+def test_headings_are_those_of_the_longer_side_clockwise_from_the_top(
+    length: float, width: float, degrees: float, heading: float
+) -> None:
     boxes = RotatedBoxes.of(np.array([30, 40, length, width, np.radians(degrees)]))
     found = Annotations.gather(Items.of(["a"]), np.zeros(1, np.int64), boxes)
     table = tally_objects(found, 2.0)
@@ -152,7 +154,7 @@ def test_summary_of_nothing_that_can_be_read(ground: float | None) -> None:
 
 
 @pytest.mark.parametrize("shapes", [Boxes.of(np.empty(0)), RotatedBoxes.of(np.empty(0)), Masks.of([], (5, 5))])
-def test_nothing_found(shapes: Any) -> None:
+def test_nothing_found_is_0_of_no_size(shapes: Any) -> None:
     found = Annotations.none(Items.of(["a"]), shapes)
     table = tally_items(found, np.array([(10, 10)]), 1.0)
     assert table["per_square_metre"].to_list() == [0]

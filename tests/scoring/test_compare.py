@@ -27,7 +27,7 @@ def scored(found: np.ndarray, **options: Any) -> Any:
     return what.score(truth, predicted, what.reading(**options))
 
 
-def test_a_clear_difference() -> None:
+def test_a_clear_difference_has_an_interval_as_by_the_normal_approximation() -> None:
     rng = np.random.default_rng(0)
     a, b = scored(rng.random(100) < 0.3), scored(rng.random(100) < 0.8)
     compared = compare_scores(a, b)
@@ -41,7 +41,7 @@ def test_a_clear_difference() -> None:
     assert compared.high == pytest.approx(change.mean() + spread, abs=0.03)
 
 
-def test_no_difference() -> None:
+def test_a_submission_does_not_differ_from_itself() -> None:
     rng = np.random.default_rng(0)
     found = rng.random(100) < 0.5
     same = compare_scores(scored(found), scored(found))

@@ -64,7 +64,7 @@ def test_a_rectangle_covers_itself_exactly(a: tuple[float, ...]) -> None:
 
 
 @pytest.mark.parametrize("quarters", [0, 1, 2, 3, -1])
-def test_quarter_turns(quarters: int) -> None:
+def test_quarter_turns_swap_the_sides(quarters: int) -> None:
     turned = (0.0, 0.0, 4.0, 2.0, quarters * math.pi / 2)
     assert shared((0, 0, 4, 2, 0), turned) == pytest.approx(8 if quarters % 2 == 0 else 4, abs=1e-12)
 
