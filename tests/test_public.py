@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import tallymark
+
+PAGE = Path(__file__).parent.parent / "docs" / "python.md"
 
 
 def test_names_are_not_shadowed_by_modules() -> None:
@@ -26,3 +32,18 @@ def test_unknown_names_are_attribute_errors() -> None:
     with pytest.raises(AttributeError, match="nonsense"):
         _ = tallymark.nonsense
     assert set(tallymark.__all__) <= set(dir(tallymark))
+
+
+def test_the_page_has_the_arguments_of_every_call() -> None:
+    calls = re.findall(r"^\| `(\w+)(\([^`]*\))` \|", PAGE.read_text(), re.M)
+    verbs = {name for name in tallymark.__all__ if name.islower()}
+    assert verbs == {name for name, _ in calls}
+    for name, arguments in calls:
+        [stated] = ast.parse(f"def {name}{arguments}: ...").body
+        assert isinstance(stated, ast.FunctionDef)
+        defaults = [ast.literal_eval(value) for value in stated.args.defaults]
+        required = [inspect.Parameter.empty] * (len(stated.args.args) - len(defaults))
+        parameters = inspect.signature(getattr(tallymark, name)).parameters.values()
+        given = [one for one in parameters if one.kind != one.VAR_KEYWORD]
+        shown = zip((one.arg for one in stated.args.args), required + defaults, strict=True)
+        assert list(shown) == [(one.name, one.default) for one in given], name
