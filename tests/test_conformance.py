@@ -14,12 +14,15 @@ from tallymark.cli import app
 from tests.cases import all_cases, assert_error, assert_values, write_files
 
 
-def test_there_are_170_cases() -> None:
-    assert len(all_cases()) == 170
+def test_every_rule_has_cases_and_the_docs_know_how_many() -> None:
+    cases = [case.values[0] for case in all_cases()]
+    assert set(cases) == set(tallymark.challenge_names())
+    page = (Path(__file__).parent.parent / "docs" / "rules.md").read_text()
+    assert f"{len(cases)} cases computed by hand" in " ".join(page.split())
 
 
 @pytest.mark.parametrize(("name", "case"), all_cases())
-def test_python(name: str, case: dict[str, Any], tmp_path: Path) -> None:
+def test_the_call_gives_what_was_computed_by_hand(name: str, case: dict[str, Any], tmp_path: Path) -> None:
     truth, prediction, images, options = write_files(case, tmp_path)
     if "error" in case["expected"]:
         with pytest.raises(tallymark.BadInput) as caught:
@@ -32,7 +35,7 @@ def test_python(name: str, case: dict[str, Any], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "case"), all_cases())
-def test_command_line(name: str, case: dict[str, Any], tmp_path: Path) -> None:
+def test_the_command_line_gives_what_was_computed_by_hand(name: str, case: dict[str, Any], tmp_path: Path) -> None:
     truth, prediction, images, options = write_files(case, tmp_path)
     table = tmp_path / "items.csv"
     command = ["score", name, str(truth), str(prediction), "--json", "--per-item", str(table)]
