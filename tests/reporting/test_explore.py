@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 import soundfile
 
-import tallymark
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.geometry import Cuboids
