@@ -14,7 +14,7 @@ import numpy as np
 
 from tallymark.data.geometry import Cuboids
 from tallymark.data.geometry.rotated import intersection_area
-from tallymark.data.inside import members
+from tallymark.data.inside import inside, members
 from tallymark.recipe import LidarRecipe
 
 AROUND = 2.0
@@ -71,24 +71,6 @@ def move_cloud(cloud: Cloud, matrix: np.ndarray, scale: float = 1.0, lift: float
     width, length, height = (side * scale for side in (old.width, old.length, old.height))
     moved = Cuboids(x, y, old.z * scale + lift, width, length, height, np.arctan2(across, along))
     return Cloud(points, moved, cloud.label)
-
-
-def inside(points: np.ndarray, volumes: Cuboids, grow: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Every pair of a point and a volume that it lies in: the numbers of both, volume by volume.
-
-    grow: metres by which the volumes are larger on every side. A point that is not finite lies nowhere.
-    The points are sorted along x once; of each volume only those between its ends are looked at.
-    """
-    larger = grown(volumes, grow)
-    order = np.argsort(points[:, 0])  # what is not a number comes last
-    ordered = points[order, :3]
-    across = larger.extents[0]
-    first = np.searchsorted(ordered[:, 0], (across.centre - across.half - 1e-3).astype(points.dtype), "left")
-    last = np.searchsorted(ordered[:, 0], (across.centre + across.half + 1e-3).astype(points.dtype), "right")
-    spans = zip(first.tolist(), last.tolist(), strict=True)
-    found = [start + np.flatnonzero(members(ordered[start:stop], larger, at)) for at, (start, stop) in enumerate(spans)]
-    counts = np.array([len(one) for one in found], np.int64)
-    return order[np.concatenate([np.empty(0, np.int64), *found])], np.repeat(np.arange(len(volumes)), counts)
 
 
 def join_clouds(clouds: Sequence[Cloud]) -> Cloud:

@@ -6,22 +6,30 @@ import numpy as np
 
 from tallymark.data.geometry import Cuboids
 
+SLACK = 1e-3
+"""Metres around the ends of a volume in which points are looked at too: coordinates may be rounded to 32 bits."""
 
-def points_inside(points: np.ndarray, cuboids: Cuboids) -> np.ndarray:
-    """How many of the points, (n, 3 or more) in the frame of the volumes, lie in each; its faces belong to it.
 
-    The points are sorted by x once; of each volume only those between its ends are looked at.
+def inside(points: np.ndarray, volumes: Cuboids) -> tuple[np.ndarray, np.ndarray]:
+    """Every pair of a point, (n, 3 or more), and a volume that it lies in: the numbers of both, volume by volume.
+
+    Its faces belong to a volume; a point that is not finite lies nowhere. The points are sorted along x once; of each
+    volume only those between its ends are looked at.
     """
-    order = np.argsort(points[:, 0])
-    ordered = np.asarray(points[order, :3], float)
-    end = int(np.searchsorted(ordered[:, 0], np.inf))  # what is not finite sorts behind
-    across = cuboids.extents[0]
-    reach = across.half * (1 + 1e-9) + 1e-9
-    first = np.searchsorted(ordered[:end, 0], across.centre - reach, "left")
-    last = np.searchsorted(ordered[:end, 0], across.centre + reach, "right")
+    order = np.argsort(points[:, 0])  # what is not a number comes last
+    ordered = points[order, :3]
+    across = volumes.extents[0]
+    first = np.searchsorted(ordered[:, 0], (across.centre - across.half - SLACK).astype(points.dtype), "left")
+    last = np.searchsorted(ordered[:, 0], (across.centre + across.half + SLACK).astype(points.dtype), "right")
     spans = zip(first.tolist(), last.tolist(), strict=True)
-    counts = [np.count_nonzero(members(ordered[start:stop], cuboids, at)) for at, (start, stop) in enumerate(spans)]
-    return np.array(counts, np.int64)
+    found = [start + np.flatnonzero(members(ordered[start:end], volumes, at)) for at, (start, end) in enumerate(spans)]
+    counts = np.array([len(one) for one in found], np.int64)
+    return order[np.concatenate([np.empty(0, np.int64), *found])], np.repeat(np.arange(len(volumes)), counts)
+
+
+def points_inside(points: np.ndarray, volumes: Cuboids) -> np.ndarray:
+    """How many of the points, in the frame of the volumes, lie in each."""
+    return np.bincount(inside(points, volumes)[1], minlength=len(volumes))
 
 
 def members(points: np.ndarray, cuboids: Cuboids, cuboid: int) -> np.ndarray:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.augmentation.clouds import Bank, Cloud, change_cloud, inside, join_clouds, move_cloud
+from tallymark.augmentation.clouds import Bank, Cloud, change_cloud, join_clouds, move_cloud
 from tallymark.data.geometry import Cuboids
 from tallymark.data.geometry.rotated import intersection_area
-from tallymark.data.inside import points_inside
+from tallymark.data.inside import inside, points_inside
 from tallymark.recipe import LidarRecipe
 
 STILL = LidarRecipe().but(turn=0, scale=1, mirror=0, flip=0, drop=0, paste=0)
@@ -112,29 +112,6 @@ def test_nothing_changes_without_a_reason() -> None:
     same = change_cloud(np.random.default_rng(2), cloud, STILL)
     assert np.array_equal(same.points, cloud.points)
     np.testing.assert_allclose(corners(same.volumes), corners(cloud.volumes), atol=1e-12)
-
-
-@given(seeds, st.floats(0, 1))
-def test_inside_is_what_asking_each_point_gives(seed: int, grow: float) -> None:
-    rng = np.random.default_rng(seed)
-    cloud = street(rng, count=int(rng.integers(0, 7)), floor=300)
-    cloud.points[rng.integers(0, len(cloud.points), 3), rng.integers(0, 3, 3)] = [np.nan, np.inf, -np.inf]
-    point, volume = inside(cloud.points, cloud.volumes, grow)
-    found = np.zeros((len(cloud.points), len(cloud.volumes)), bool)
-    found[point, volume] = True
-    expected = np.zeros_like(found)
-    for at in range(len(cloud.volumes)):
-        x, y, z, width, length, height, yaw = (column[at] for column in cloud.volumes.columns)
-        with np.errstate(invalid="ignore"):
-            offset = (cloud.points[:, 0] - x + 1j * (cloud.points[:, 1] - y)) * np.exp(-1j * yaw)
-            expected[:, at] = (
-                (np.abs(offset.real) <= length / 2 + grow)
-                & (np.abs(offset.imag) <= width / 2 + grow)
-                & (np.abs(cloud.points[:, 2] - z) <= height / 2 + grow)
-            )
-    assert np.array_equal(found, expected)
-    assert len(point) == expected.sum()
-    assert (np.diff(volume) >= 0).all()
 
 
 def test_a_bank_keeps_volumes_with_enough_points() -> None:

@@ -7,19 +7,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallymark.data.geometry import Cuboids
-from tallymark.data.inside import members, points_inside
+from tallymark.data.inside import inside, members, points_inside
 
 
 @given(st.integers(0, 1 << 32))
-def test_as_many_as_one_by_one(seed: int) -> None:
+def test_inside_is_what_asking_each_point_gives(seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = rng.uniform(-6, 6, (300, 4)).astype(np.float32)
     points[rng.integers(0, 300, 3), rng.integers(0, 3)] = (np.nan, np.inf, -np.inf)
     volumes = Cuboids.of(
         np.column_stack([rng.uniform(-5, 5, (8, 3)), rng.uniform(0.5, 9, (8, 3)), rng.uniform(-7, 7, 8)])
     )
-    counts = points_inside(points, volumes)
-    assert counts.tolist() == [int(members(points, volumes, at).sum()) for at in range(8)]
+    expected = np.zeros((300, 8), bool)
+    for at in range(8):
+        x, y, z, width, length, height, yaw = (column[at] for column in volumes.columns)
+        with np.errstate(invalid="ignore"):
+            offset = (points[:, 0] - x + 1j * (points[:, 1] - y)) * np.exp(-1j * yaw)
+            flat = (np.abs(offset.real) <= length / 2) & (np.abs(offset.imag) <= width / 2)
+            expected[:, at] = flat & (np.abs(points[:, 2] - z) <= height / 2)
+    point, volume = inside(points, volumes)
+    found = np.zeros_like(expected)
+    found[point, volume] = True
+    assert np.array_equal(found, expected)
+    assert len(point) == expected.sum()
+    assert (np.diff(volume) >= 0).all()
+    assert points_inside(points, volumes).tolist() == expected.sum(axis=0).tolist()
 
 
 def test_length_runs_along_the_heading() -> None:
