@@ -14,7 +14,7 @@ import polars as pl
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.data.tables import Table, number_text, write_table
-from tallymark.data.tokens import read_numbers, read_records
+from tallymark.data.tokens import read_numbers, read_records, split_cell
 from tallymark.problems import Problems, clip
 from tallymark.submit.dialect import Note, Row
 from tallymark.submit.rows import one_row_each, open_table, read_ids
@@ -59,10 +59,10 @@ class Records:
         width = self.values.shape[1] + words_last
 
         def found(row: int) -> str:
-            tokens = cells[row].split()
+            tokens = split_cell(cells[row])
             if words_last:
                 del tokens[width - 1 :: width]
-            return next(clip(token) for token in tokens if not is_number(token))
+            return clip(next((token for token in tokens if not is_number(token)), cells[row]))
 
         rows, remedy = np.unique(self.item[bad]), "write plain decimal numbers (no nan, no inf)"
         self.table.report(
@@ -183,8 +183,8 @@ class RecordSheet:
 
 
 def is_number(text: str) -> bool:
-    """Whether the text is a finite decimal number (Python would also take `1_000`)."""
+    """Whether the text is a finite decimal number (Python would also take `1_000`, and odd blanks around it)."""
     try:
-        return "_" not in text and text.isascii() and math.isfinite(float(text))
+        return "_" not in text and text.isascii() and text.isprintable() and math.isfinite(float(text))
     except ValueError:
         return False

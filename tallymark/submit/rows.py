@@ -12,8 +12,11 @@ import polars as pl
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.data.tables import Table, read_table
-from tallymark.problems import Problem, Problems, clip, nearest
+from tallymark.problems import Problem, Problems, clip, nearest, shorten
 from tallymark.reading import Reading
+
+SEPARATORS = {";": "semicolons, as spreadsheets of some countries do", "\t": "tabs"}
+"""Marks between fields that people hand in instead of commas."""
 
 
 def open_table(path: str | Path, columns: Sequence[str], problems: Problems, *, exactly: bool = False) -> Table | None:
@@ -23,7 +26,8 @@ def open_table(path: str | Path, columns: Sequence[str], problems: Problems, *, 
         return None
     missing = [name for name in columns if name not in table.header]
     if missing:
-        remedy = f"name the columns {','.join(columns)} ({missing[0]}: {nearest(missing[0], table.header)})"
+        near = nearest(missing[0], map(shorten, table.header))
+        remedy = f"name the columns {','.join(columns)} ({missing[0]}: {near})"
         bad_header(table, ",".join(columns), remedy, problems)
         return None
     if exactly and len(table.header) > len(columns):
@@ -35,6 +39,9 @@ def open_table(path: str | Path, columns: Sequence[str], problems: Problems, *, 
 
 def bad_header(table: Table, expected: str, remedy: str, problems: Problems) -> None:
     found = clip(",".join(table.header))
+    for mark, name in SEPARATORS.items():
+        if len(table.header) == 1 and mark in table.header[0]:
+            remedy = f"separate the fields by commas, not by {name}"
     problems.add(Problem("bad_header", table.file, found, expected, remedy, line=1))
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from tallymark.data.geometry import Masks
 from tallymark.data.tables import Table
-from tallymark.data.tokens import NOT_AN_INTEGER, read_numbers
+from tallymark.data.tokens import NOT_AN_INTEGER, read_numbers, split_cell
 from tallymark.problems import Problems, clip
 from tallymark.submit.dialect import Note, Row
 from tallymark.submit.records import is_number
@@ -65,11 +65,11 @@ def read_masks(
 
 
 def _shown(cell: str, kind: str) -> str:
-    return f"{len(cell.split())} values in {clip(cell)}" if kind == "token_count" else clip(cell)
+    return f"{len(split_cell(cell))} values in {clip(cell)}" if kind == "token_count" else clip(cell)
 
 
 def _all_integers(cell: str) -> bool:
-    return all(_INTEGER.fullmatch(token) for token in cell.split())
+    return all(_INTEGER.fullmatch(token) for token in split_cell(cell))
 
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")

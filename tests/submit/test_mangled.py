@@ -34,7 +34,8 @@ GOOD = {
 TOKENS = [
     b"1e308", b"-1e308", b"1e400", b"nan", b"inf", b"-0", b"1000000000000000000", b"9223372036854775807",
     b"-9223372036854775808", b"99999999999999999999999999", b"1_0", b"0x1", b"", b" ", b"\t", b",", b'"', b"\n", b"\r",
-    b"\0", b"\xff", b"\xef\xbb\xbf", "１".encode(), "é".encode(), b"car", b"-1", b"0", b"589825", b"3.0",
+    b"\0", b"\xff", b"\xef\xbb\xbf", b"\x1d", "\u00a0".encode(), "１".encode(), "é".encode(), b"car", b"-1", b"0",
+    b"589825", b"3.0",
 ]  # fmt: skip
 mangles = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 12), st.sampled_from(TOKENS)), min_size=1, max_size=4)
 
@@ -204,3 +205,40 @@ def test_all_problems_are_listed(tmp_path: Path) -> None:
         ("field_count", 7),
         ("unknown_id", 8),
     ]
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\u2009", "\x85", "\x1d"])
+@pytest.mark.parametrize(
+    ("name", "row", "kind"),
+    [
+        ("wheat", "a,0.9 10{} 10 30 30", "not_a_number"),
+        ("wheat", "a,0.9 10 10 30 30{}", "not_a_number"),
+        ("lyft", "a,0.9 0{} 0 0 2 4 2 0.5 car", "not_a_number"),
+        ("ships", "a,1{}3 3", "not_an_integer"),
+    ],
+)
+def test_a_blank_that_is_no_separator_is_shown(name: str, row: str, kind: str, blank: str, tmp_path: Path) -> None:
+    """As web pages and word processors have them."""
+    path = tmp_path / "submission.csv"
+    path.write_text(GOOD[name][1].split("\n")[0] + "\n" + row.format(blank) + "\n", "utf-8")
+    [problem] = tallymark.check(name, path).problems
+    assert (problem.kind, problem.line) == (kind, 2)
+    assert repr(blank)[1:-1] in problem.found
+
+
+@pytest.mark.parametrize(("mark", "word"), [(";", "semicolons"), ("\t", "tabs")])
+@pytest.mark.parametrize("name", NAMES)
+def test_other_separators_are_named(name: str, mark: str, word: str, tmp_path: Path) -> None:
+    path = tmp_path / "submission.csv"
+    path.write_text(GOOD[name][1].replace(",", mark))
+    [problem] = tallymark.check(name, path).problems
+    assert problem.kind == "bad_header"
+    assert f"by commas, not by {word}" in problem.remedy
+
+
+def test_a_file_without_a_header_is_not_repeated_whole(tmp_path: Path) -> None:
+    path = tmp_path / "submission.csv"
+    path.write_text("a," + "0.9 0 0 100 100 " * 500 + "\n")
+    [problem] = tallymark.check("wheat", path).problems
+    assert problem.kind == "bad_header"
+    assert len(str(problem)) < 500
