@@ -97,7 +97,7 @@ class Score:
             "challenge": self.challenge,
             "score": self.value if math.isfinite(self.value) else None,
             "better": self.better,
-            **self.details,
+            **{name: value if math.isfinite(value) else None for name, value in self.details.items()},
             "reading": describe(self.reading),
             "items": self.items.height,
             "counts": self.counts.to_dicts(),
@@ -175,7 +175,7 @@ def swept_score(
     classes: pl.DataFrame | None = None,
 ) -> Score:
     """The score of a rule that is the mean over items of a ratio swept over thresholds; `value` is that per item."""
-    hits = found.hits.reshape(len(truth.items), -1, len(found.twentieths)).sum(axis=1)
+    hits = found.joined(len(truth.items)).hits
     columns = {f"tp_{5 * k}": hits[:, step] for step, k in enumerate(found.twentieths)}
     return Score(
         challenge,

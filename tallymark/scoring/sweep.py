@@ -30,8 +30,9 @@ class Sweep:
 
     def joined(self, groups: int) -> Sweep:
         """Counts of so many larger groups, each of the same number of neighbours."""
-        hits = self.hits.reshape(groups, -1, len(self.twentieths)).sum(axis=1)
-        truths, predictions = (counts.reshape(groups, -1).sum(axis=1) for counts in (self.truths, self.predictions))
+        each = len(self.truths) // max(groups, 1)
+        hits = self.hits.reshape(groups, each, len(self.twentieths)).sum(axis=1)
+        truths, predictions = (counts.reshape(groups, each).sum(axis=1) for counts in (self.truths, self.predictions))
         return replace(self, hits=hits, truths=truths, predictions=predictions)
 
 

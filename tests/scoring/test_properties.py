@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -160,3 +161,14 @@ def test_a_reading_is_printed_with_the_score() -> None:
     truth = truth_of("lyft", 1)
     score = what.score(truth, annotations("lyft", 1), replace(what.reading(), metric="sdk"))
     assert score.as_dict()["reading"]["metric"] == "sdk"
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_of_no_items_there_is_no_score(name: str, options: dict[str, Any]) -> None:
+    what = challenge(name)
+    none = truth_of(name, 0).onto(Items.of([]))
+    score = what.score(none, none, what.reading(**options))
+    assert score.items.height == 0
+    json.dumps(score.as_dict(), allow_nan=False)
+    if name != "upcalls":  # whose script has 0 for no calls and no detections
+        assert score.note

@@ -58,7 +58,7 @@ def _text(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], reading:
     agnostic = reading.class_mode == "agnostic"
     found = _sweep(truth, predicted, reading, reading.match, 1 if agnostic else len(truth.classes))
     if reading.class_mode == "per_class_mean":
-        value = _mean_where_any(critical_success(found).reshape(len(truth.items), -1))
+        value = _mean_where_any(critical_success(found).reshape(len(truth.items), len(truth.classes)))
     else:
         value = critical_success(found.joined(len(truth.items)))
     classes = None if agnostic else _class_table(truth, predicted, found, None)
@@ -151,7 +151,7 @@ def _class_table(
     truth: Annotations[Cuboids], predicted: Annotations[Cuboids], found: Sweep, precision: np.ndarray | None
 ) -> pl.DataFrame:
     kinds = len(truth.classes)
-    hits = found.hits.reshape(len(truth.items), kinds, -1).sum(axis=0)
+    hits = found.hits.reshape(len(truth.items), kinds, len(TWENTIETHS)).sum(axis=0)
     table = pl.DataFrame(
         {
             "class": truth.classes,
