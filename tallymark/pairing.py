@@ -14,6 +14,7 @@ import polars as pl
 from tallymark.data.annotations import Annotations
 from tallymark.data.audio import hours_of
 from tallymark.data.catalog import Catalog
+from tallymark.data.finder import Finder
 from tallymark.data.folders import RECORDINGS, media_files
 from tallymark.data.items import Items
 from tallymark.problems import BadInput, Problem, Problems
@@ -155,12 +156,12 @@ def with_hours(
     if not hasattr(reading, "hours"):
         raise BadInput(Problem("bad_option", "audio", what.name, "a challenge of recordings", "leave it out"))
     recordings = media_files(Path(audio), RECORDINGS, problems)
+    finder = Finder(recordings, Path(audio))
+    meant = {} if truth is None else {name: finder.candidates(name) for name in truth.items.ids}
     if named_only and truth is not None:
-        named = {Path(name).name for name in truth.items.ids}
-        recordings = [path for path in recordings if path.name in named]
+        recordings = sorted({path for paths in meant.values() for path in paths})
     hours = hours_of(recordings, problems)
-    names = {path.name for path in recordings}
-    absent = [] if truth is None else [name for name in truth.items.ids if Path(name).name not in names]
+    absent = [name for name, paths in meant.items() if not paths]
     expected, remedy = "every recording that the truth names", "name the folder with all of them, or give --hours"
     problems.add_each(
         "missing_audio",

@@ -360,3 +360,19 @@ def test_synth_writes_what_was_asked_for_or_nothing(tmp_path: Path) -> None:
 
 def test_an_option_given_as_an_assignment_is_named(tmp_path: Path) -> None:
     assert "give --items 3" in run("synth", "ships", tmp_path / "sea", "items=3", code=2)
+
+
+def test_hours_are_of_the_recordings_that_are_meant(tmp_path: Path) -> None:
+    """Whichever way slashes lean and letters are written; and not of another one of the same name."""
+    folder, detections = tmp_path / "set", tmp_path / "detections.csv"
+    for day in ("20130401", "test/20130402"):
+        (folder / day).mkdir(parents=True)
+    for name in ("20130401/a.WAV", "20130401/b.wav", "test/20130402/b.wav"):
+        soundfile.write(folder / name, np.zeros(2000 * 90), 2000, format="WAV")
+    (folder / "annotations.csv").write_text("filename,timestamp\n20130401\\a.wav,10\n20130401/b.wav,10\n")
+    detections.write_text("filename,timestamp\n20130401/b.wav,50\n")
+    printed = json.loads(run("score", "upcalls", folder, detections, "--json"))
+    assert printed["reading"]["hours"] == 0.05
+    table = folder / "annotations.csv"
+    printed = json.loads(run("score", "upcalls", table, detections, "--audio", folder, "--json"))
+    assert printed["reading"]["hours"] == 0.075
