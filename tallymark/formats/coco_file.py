@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ import numpy as np
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.geometry import Boxes, Masks
+from tallymark.data.images import picture_size
 from tallymark.data.items import Items
+from tallymark.data.media import BadMedia
 from tallymark.formats.gathered import read_text
 from tallymark.formats.outlines import counts_of, encode_counts
-from tallymark.problems import Problem, Problems
+from tallymark.problems import Problem, Problems, clip
 
 BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:info|licenses|images|annotations|categories|type)"')
 """How a COCO file begins, whichever list comes first."""
@@ -51,7 +54,9 @@ def read_lists(path: Path, problems: Problems) -> dict[str, Rows] | None:
         return None
     found: dict[str, Rows] = {}
     try:
-        _walk(text, found)
+        others = _walk(text, found)
+        if "images" in found:
+            _refuse(others, text, path, problems)
     except json.JSONDecodeError as error:
         expected, remedy = "JSON", "get or write the file again: it may be cut off"
         problems.add(Problem("bad_json", str(path), error.msg.lower(), expected, remedy, line=error.lineno))
@@ -60,8 +65,17 @@ def read_lists(path: Path, problems: Problems) -> dict[str, Rows] | None:
     return found
 
 
-def _walk(text: str, found: dict[str, Rows]) -> None:
-    """Fill `found`, key by key."""
+def _refuse(others: dict[str, int], text: str, path: Path, problems: Problems) -> None:
+    """Say that these are no lists, given where they stand."""
+    for key, at in others.items():
+        found, remedy = f"{key}: {clip(text[at : at + 60])}", "write it as a list, or leave it out"
+        line = text.count("\n", 0, at) + 1
+        problems.add(Problem("bad_json", str(path), found, f"a list of {key}", remedy, line=line))
+
+
+def _walk(text: str, found: dict[str, Rows]) -> dict[str, int]:
+    """Fill `found`, key by key; returns where those stand that should be lists and are not. null is none at all."""
+    others: dict[str, int] = {}
     at, again = _after(text, 0, "{"), True
     while again and text[at : at + 1] != "}":
         key, at = DECODER.raw_decode(text, at)
@@ -69,11 +83,15 @@ def _walk(text: str, found: dict[str, Rows]) -> None:
         if key in LISTS and text[at : at + 1] == "[":
             at = _walk_list(text, at, found.setdefault(key, Rows()))
         else:
-            _, at = DECODER.raw_decode(text, at)
+            start = at
+            value, at = DECODER.raw_decode(text, at)
+            if key in LISTS and value is not None:
+                others[key] = start
         at = _skip(text, at)
         again = text[at : at + 1] == ","
         at = _skip(text, at + again)
     _after(text, at, "}")
+    return others
 
 
 def _walk_list(text: str, at: int, rows: Rows) -> int:
@@ -141,14 +159,22 @@ def _write(truth: Annotations[Any], sizes: np.ndarray | None, path: str | Path) 
     Path(path).write_text("{\n" + ",\n".join(lists) + "\n}\n", "utf-8", newline="\n")
 
 
-def _known(catalog: Catalog) -> tuple[Annotations[Any], np.ndarray | None]:
-    """The truth of a catalog's labelled items, and their sizes. An id that is no file name becomes the file's path."""
+def _known(catalog: Catalog) -> tuple[Annotations[Any], np.ndarray]:
+    """The truth of a catalog's labelled items, and their sizes. An id that is no file name becomes the file's path.
+
+    A size that no table states is that of the picture.
+    """
     known = catalog.select(catalog.labelled)
     if known.truth is None:
         raise ValueError("the catalog has no truth to write")
     pairs = zip(known.items.ids, known.files, strict=True)
     names = [name if file is None or file.endswith(name) else file for name, file in pairs]
-    return replace(known.truth, items=Items.of(names)), known.size
+    sizes = np.full((len(known), 2), np.nan) if known.size is None else known.size.copy()
+    for at in np.flatnonzero(np.isnan(sizes).any(axis=1)).tolist():
+        if (path := known.path(at)) is not None:
+            with suppress(BadMedia):  # a check says so
+                sizes[at] = picture_size(path)
+    return replace(known.truth, items=Items.of(names)), sizes
 
 
 def _annotations(truth: Annotations[Any]) -> list[dict[str, Any]]:

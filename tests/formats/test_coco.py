@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -163,9 +164,23 @@ def test_broken_files_are_problems(tmp_path: Path, text: str) -> None:
     only(problems, "bad_json")
 
 
+@pytest.mark.parametrize("name", ["annotations", "categories"])
+def test_what_should_be_a_list_and_is_none_is_a_problem(tmp_path: Path, name: str) -> None:
+    lists = {"images": IMAGES, "annotations": [box(1)], "categories": HEAD, name: {"1": box(1)}}
+    put(tmp_path / "coco.json", json.dumps(lists, indent=0))
+    problems = Problems()
+    read_boxes(listing(tmp_path), problems)
+    problem = only(problems, "bad_json")
+    assert (problem.line, problem.expected) == (
+        json.dumps(lists, indent=0).split("\n").index(f'"{name}": {{') + 1,
+        f"a list of {name}",
+    )
+
+
 def test_other_json_is_left_alone(tmp_path: Path) -> None:
     put(tmp_path / "a.json", '{"type": "FeatureCollection", "features": []}')
     put(tmp_path / "b.json", '[{"images": 1}]')
+    put(tmp_path / "c.json", '{"categories": {"1": "head"}, "annotations": "none"}')
     problems = Problems()
     assert read_boxes(listing(tmp_path), problems) is None
     assert not problems
@@ -199,6 +214,17 @@ def test_a_catalog_comes_back_with_sizes_and_classes(tmp_path: Path) -> None:
     assert np.array_equal(np.asarray(first.size), np.asarray(second.size))
     with pytest.raises(ValueError, match="no truth"):
         write_coco_boxes(replace(first, truth=None), tmp_path / "out" / "none.json")
+
+
+def test_sizes_that_no_table_states_are_those_of_the_pictures(tmp_path: Path) -> None:
+    put_picture(tmp_path / "in" / "images" / "a.jpg", 80, 60)
+    put(tmp_path / "in" / "images" / "b.jpg", "no picture")
+    put(tmp_path / "in" / "labels" / "a.txt", "0 0.5 0.5 0.2 0.4\n")
+    write_coco_boxes(tallymark.read("wheat", tmp_path / "in"), tmp_path / "coco.json")
+    assert json.loads((tmp_path / "coco.json").read_text())["images"] == [
+        {"id": 1, "file_name": "a.jpg", "width": 80, "height": 60},
+        {"id": 2, "file_name": "b.jpg"},
+    ]
 
 
 def test_official_files_come_back_as_coco(tmp_path: Path) -> None:
