@@ -65,8 +65,8 @@ def _one_a_line(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
     """The entries of `- a` or `  0: a`, up to the next key."""
     entries = []
     for line, text in lines:
-        row = re.sub(r"\s+#.*$", "", text)
-        if row.startswith("#"):
+        row = re.sub(r"(^|\s+)#.*$", "", text)
+        if not row:
             continue
         item = re.match(r"\s*-\s+", row)
         if item is None and not row.startswith((" ", "\t")):

@@ -115,6 +115,7 @@ def test_labels_without_a_usable_picture_are_problems(tmp_path: Path) -> None:
         "names:\n  - head\n  - 'leaf, green'\nnc: 2\n",
         'names:\n- head\n- "leaf, green"  # the other\n',
         "names:\n  0: head\n  1: 'leaf, green'\n",
+        "names:\n  # of the field\n  0: head\n\n  # of the plant\n  1: 'leaf, green'\n# end\nnc: 2\n",
         "names: {0: head, 1: 'leaf, green'}\n",
         "names: [head,\n  'leaf, green'\n]\nnc: [3]\n",
     ],
