@@ -111,8 +111,8 @@ def table_paths(folder: Path, recordings: Iterable[str], ending: str) -> list[Pa
     """
     paths = []
     for recording in recordings:
-        parts = [part for part in PurePosixPath(recording.replace("\\", "/")).parts if part not in ("/", "..")]
-        paths.append(folder.joinpath(*parts))
+        parts = PurePosixPath(recording.replace("\\", "/")).parts
+        paths.append(folder.joinpath(*(part for part in parts if part not in ("/", "..") and not part.endswith(":"))))
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
     shared = Counter(path.with_suffix("") for path in paths)
     return [path.with_name((path.stem if shared[path.with_suffix("")] == 1 else path.name) + ending) for path in paths]

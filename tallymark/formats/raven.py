@@ -26,8 +26,8 @@ Cells = dict[str, str]
 
 def is_raven(path: Path) -> bool:
     """Whether a file begins with the header of a selection table."""
-    first = first_line(path)
-    return first.startswith(f"{NUMBER}\t") and "Begin Time" in first
+    header = _fields(first_line(path))
+    return NUMBER in header and any(name.startswith("Begin Time") for name in header)
 
 
 def raven_tables(listed: Folder, problems: Problems) -> list[Heard]:
@@ -63,7 +63,7 @@ def _rows(path: Path, problems: Problems) -> list[tuple[int, Cells]] | None:
     lines = read_lines(path, problems)
     if lines is None:
         return None
-    header = [name.strip() for name in lines[0][1].split("\t")]
+    header = _fields(lines[0][1])
     missing = [name for name in (NUMBER, BEGIN, END) if name not in header]
     if missing:
         expected, remedy = f"a column {missing[0]}", "export the selection table with its times"
@@ -71,7 +71,7 @@ def _rows(path: Path, problems: Problems) -> list[tuple[int, Cells]] | None:
         return None
     rows = []
     for line, text in lines[1:]:
-        fields = [cell.strip() for cell in text.split("\t")]
+        fields = _fields(text)
         if len(fields) < len(header):
             expected, remedy = f"{len(header)} fields", "give every row all its fields"
             found = f"{len(fields)} in {clip(text)}"
@@ -84,6 +84,11 @@ def _rows(path: Path, problems: Problems) -> list[tuple[int, Cells]] | None:
         problems.add(Problem("no_offset", str(path), found, expected, "add that measurement in Raven", line=1))
         return None
     return rows
+
+
+def _fields(text: str) -> list[str]:
+    """The cells of a row; programs other than Raven put them in quotes."""
+    return [cell.strip().strip('"') for cell in text.split("\t")]
 
 
 def _span(cells: Cells) -> tuple[float, float]:

@@ -74,6 +74,19 @@ def test_a_path_alone_names_the_file(tmp_path: Path) -> None:
     assert heard(tallymark.read("upcalls", tmp_path)) == {"a.wav": [(1.5, 1)]}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "View\tChannel\tSelection\tEnd Time (s)\tBegin Time (s)\nSpectrogram 1\t1\t1\t2\t1\n",
+        '"Selection"\t"View"\t"Begin Time (s)"\t"End Time (s)"\n"1"\t"Spectrogram 1"\t1\t2\n',
+    ],
+)
+def test_columns_in_any_order_and_in_quotes(tmp_path: Path, text: str) -> None:
+    put_recording(tmp_path / "a.wav")
+    put(tmp_path / "a.txt", text)
+    assert heard(tallymark.read("upcalls", tmp_path)) == {"a.wav": [(1.5, 1)]}
+
+
 def test_a_table_without_rows_says_that_nothing_was_heard(tmp_path: Path) -> None:
     put_recording(tmp_path / "a.wav")
     put(tmp_path / "a.selections.txt", table())
@@ -195,6 +208,7 @@ def test_recordings_of_one_stem_have_tables_of_their_own(tmp_path: Path, form: s
 
 def test_nothing_is_written_outside_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "in" / "here"
-    truth = Annotations.none(Items.of(["../../a.wav", "/b.wav"]), Instants(np.empty(0)))
+    truth = Annotations.none(Items.of(["../../a.wav", "/b.wav", "C:\\sea\\c.wav"]), Instants(np.empty(0)))
     for path in (*write_raven(truth, folder, (50, 350)), *write_audacity(truth, folder)):
         assert path.resolve().is_relative_to(folder.resolve())
+        assert ":" not in str(path.relative_to(folder))
