@@ -16,6 +16,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.folders import Folder, distinct_names, part_of
 from tallymark.data.geometry import Boxes
+from tallymark.data.geometry.label import MOST_CLASSES
 from tallymark.data.images import PICTURE, picture_size
 from tallymark.data.media import BadMedia
 from tallymark.formats.gathered import (
@@ -32,9 +33,6 @@ from tallymark.problems import EVERY, Problem, Problems, clip
 
 SLACK = 1e-3
 """How far beyond the picture a share may lie: labels are rounded, and drawn over the edge."""
-
-MOST_CLASSES = 10_000
-"""Class numbers from here on are taken for a slip, where no list of names sets the limit."""
 
 
 @dataclass

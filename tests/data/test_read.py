@@ -184,6 +184,16 @@ def test_food_without_a_list_of_classes(sets: Path, tmp_path: Path) -> None:
     assert truth.classes == ("0", "1", "2", "3")
 
 
+def test_a_slip_in_a_label_makes_no_classes(tmp_path: Path) -> None:
+    """Without a list of classes there is none for each number below it."""
+    (tmp_path / "train_labels.csv").write_text("image_name,label\na.jpg,2\nb.jpg,999999999999\n")
+    with pytest.raises(tallymark.BadInput) as caught:
+        tallymark.read("food", tmp_path)
+    [problem] = caught.value.problems
+    assert (problem.kind, problem.line, problem.found) == ("unknown_class", 3, "999999999999")
+    assert "class_list.txt" in problem.expected
+
+
 def test_lyft_truth_from_the_tables_is_that_of_the_file(sets: Path, tmp_path: Path) -> None:
     stated = tallymark.read("lyft", sets / "lyft").of("train").truth
     folder = copy_of(sets, "lyft", tmp_path)

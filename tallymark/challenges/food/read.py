@@ -11,6 +11,7 @@ from tallymark.challenges.food import dialect
 from tallymark.challenges.food.rule import Reading
 from tallymark.data.catalog import Catalog
 from tallymark.data.folders import open_folder
+from tallymark.data.geometry.label import MOST_CLASSES
 from tallymark.data.images import PICTURE
 from tallymark.data.layout import choose_table, read_layout
 from tallymark.problems import Problem, Problems, clip
@@ -36,10 +37,13 @@ def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
     path = choose_table(listed, CLASSES, problems)
     names = () if path is None else _class_names(path, problems)
     truth = catalog.truth
+    expected = f"a class of {path}, 0 to {len(names) - 1}"
     if not names:
-        names = tuple(str(label) for label in range(int(truth.shapes.label.max(initial=-1)) + 1))
+        labels = truth.shapes.label[truth.shapes.label < MOST_CLASSES]
+        names = tuple(str(label) for label in range(int(labels.max(initial=-1)) + 1))
+        expected = f"a class below {MOST_CLASSES}, or a {CLASSES[0]} that names it"
     unknown = truth.shapes.label >= len(names)
-    _report_unknown(catalog, np.flatnonzero(unknown), f"a class of {path}, 0 to {len(names) - 1}", problems)
+    _report_unknown(catalog, np.flatnonzero(unknown), expected, problems)
     known = replace(truth, label=truth.shapes.label, classes=names).keep(~unknown)
     return replace(catalog, truth=known, labelled=catalog.labelled & ((known.counts > 0) | (truth.counts == 0)))
 

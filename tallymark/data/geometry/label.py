@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+MOST_CLASSES = 10_000
+"""Class numbers from here on are taken for a slip, where no list of names sets the limit."""
+
 
 @dataclass(frozen=True, eq=False)
 class Labels:
