@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 STREAMED = (0, 0xFFFFFFFF)
 """Sizes that a writer leaves in a header when it did not know the end."""
+SPARE = 8
+"""Bytes that a header may promise too many: some writers count its first eight too, or a last one that fills up."""
 LONGEST = 1 << 48
 """Samples of a recording at most: more, centuries of them, are what a library makes of a length that is not stated."""
 BLOCK = 1 << 17
@@ -158,7 +160,7 @@ def hours_of(recordings: Sequence[Path], problems: Problems) -> float:
 def _refuse_cut(data: bytes, size: int) -> None:
     """A file that ends before it should, of which libraries say nothing."""
     whole = _declared_size(data)
-    if whole is not None and whole > size:
+    if whole is not None and whole > size + SPARE:
         raise BadMedia("truncated_media", f"{size} bytes of the {whole} that the header promises")
 
 

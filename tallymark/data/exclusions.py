@@ -67,7 +67,7 @@ def read_exclusions(path: str | Path, problems: Problems) -> Exclusions | None:
         return None
     item = table.text("item")
     number = table.text("number") if "number" in table.header else pl.repeat("", len(table), eager=True)
-    whole = number.cast(pl.Int64, strict=False)
+    whole = number.str.strip_suffix(".0").cast(pl.Int64, strict=False)  # a data frame with holes writes 3 as 3.0
     bad = np.flatnonzero(((number != "") & (whole.is_null() | (whole < 1))).fill_null(True).to_numpy())
     table.report(problems, "bad_number", bad, "number", "a whole number from 1 on", "leave it empty for all", ids=item)
     rows = pl.DataFrame({"item": item, "number": whole}).filter(pl.col("item") != "").unique(maintain_order=True)

@@ -352,3 +352,26 @@ def test_an_excluded_item_may_be_unreadable(sets: Path, tmp_path: Path) -> None:
         tallymark.read("wheat", folder)
     (tmp_path / "list.csv").write_text(f"item\n{item}\n")
     assert item not in tallymark.read("wheat", folder, exclude=tmp_path / "list.csv").items.ids
+
+
+@pytest.mark.parametrize(("spare", "kinds"), [(1, []), (8, []), (20, ["truncated_media"])])
+def test_a_header_may_count_itself(spare: int, kinds: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "a.wav"
+    soundfile.write(path, np.random.default_rng(0).normal(0, 0.1, 4000), 8000)
+    data = path.read_bytes()
+    path.write_bytes(data[:4] + (len(data) - 8 + spare).to_bytes(4, "little") + data[8:])
+    assert [p.kind for p in found("upcalls", tmp_path)] == kinds
+
+
+def test_a_fix_list_may_have_been_through_a_data_frame(tmp_path: Path) -> None:
+    """Where some numbers are missing, it writes the others as 1.0."""
+    (tmp_path / "train").mkdir()
+    for name in "ab":
+        cv2.imwrite(str(tmp_path / "train" / f"{name}.jpg"), np.zeros((50, 100, 3), np.uint8))
+    rows = [f'{name},100,50,"[{x}, 0, 10, 10]",s' for name in "ab" for x in (0, 20)]
+    (tmp_path / "train.csv").write_text("\n".join(["image_id,width,height,bbox,source", *rows]) + "\n")
+    (tmp_path / "list.csv").write_text("item,number\na,1.0\nb,\n")
+    left = tallymark.read("wheat", tmp_path, exclude=tmp_path / "list.csv")
+    assert left.items.ids.to_list() == ["a"]
+    assert left.truth is not None
+    assert left.truth.shapes.x.tolist() == [20]
