@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
+from tallymark.data.folders import folded
 from tallymark.data.items import Items
 from tallymark.data.media import Medium
 from tallymark.problems import EVERY, Problem, Problems
@@ -181,15 +182,16 @@ def file_ids(
 ) -> dict[str, Path]:
     """Files by the id that `name(path)` gives them; of two with the same id the first is used, and that is noted.
 
-    A file whose id is a known one but for its case, as a.JPG for a.jpg, belongs to that, if no other file does.
+    A file whose id is a known one but for its case, as a.JPG for a.jpg, or for how its accents are written, belongs to
+    that, if no other file does.
     """
     found: dict[str, Path] = {}
     keys = [name(path) for path in paths]
     exact = set(keys)
-    spelled = {word.casefold(): word for word in known if word not in exact}
+    spelled = {folded(word): word for word in known if word not in exact}
     taken = exact.intersection(known)
     for path, own in zip(paths, keys, strict=True):
-        key = own if own in taken else spelled.get(own.casefold(), own)
+        key = own if own in taken else spelled.get(folded(own), own)
         if key in found:
             expected, remedy = f"one file for {key}", f"remove it or {found[key]}"
             notes.add(Problem("ambiguous_file", str(path), "a second file of that name", expected, remedy, item=key))

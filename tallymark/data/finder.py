@@ -6,19 +6,19 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
-from tallymark.data.folders import part_of
+from tallymark.data.folders import folded, part_of
 
 
 class Finder:
     """Files by the names that tables give them: by the whole path, else by the bare name if only one has it.
 
-    Slashes may lean either way, and a.WAV serves for a.wav if that is not there.
+    Slashes may lean either way, and a.WAV serves for a.wav if that is not there, as does another way to write é.
     """
 
     def __init__(self, paths: Sequence[Path], root: Path) -> None:
         self._root, self._by_name = root, defaultdict(list)
         for path in paths:
-            self._by_name[path.name.casefold()].append(path)
+            self._by_name[folded(path.name)].append(path)
 
     def candidates(
         self, name: str, near: Path | None = None, part: str | None = None, *, whole: bool = False
@@ -29,7 +29,7 @@ class Finder:
         whole: whether the folders in front of the name have to fit too.
         """
         wanted = PurePosixPath(name.replace("\\", "/"))
-        alike = self._by_name.get(wanted.name.casefold(), [])
+        alike = self._by_name.get(folded(wanted.name), [])
         same = [path for path in alike if path.name == wanted.name] or alike
         tests: list[Callable[[Path], bool]] = [
             lambda path: _ends(path, wanted),
@@ -45,5 +45,5 @@ class Finder:
 
 
 def _ends(path: Path, wanted: PurePosixPath) -> bool:
-    """Whether a path ends with these folders and this name, in any case of letters."""
-    return str(Path(*path.parts[-len(wanted.parts) :])).casefold() == str(Path(wanted)).casefold()
+    """Whether a path ends with these folders and this name, however they are written."""
+    return folded(str(Path(*path.parts[-len(wanted.parts) :]))) == folded(str(Path(wanted)))

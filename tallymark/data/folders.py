@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -76,6 +77,14 @@ def media_files(folder: Path, suffixes: set[str], problems: Problems) -> list[Pa
         expected = f"files ending in {', '.join(sorted(suffixes))}"
         problems.add(Problem("empty_folder", str(folder), "none", expected, "name the folder that holds them"))
     return found
+
+
+def folded(name: str) -> str:
+    """A name as it is compared where files are looked for: in any case of letters, accents in either way of writing.
+
+    A Mac writes é as two characters, others mostly as one.
+    """
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def distinct_names(paths: Sequence[Path], root: Path, name: Callable[[Path], str]) -> dict[Path, str]:

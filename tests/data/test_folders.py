@@ -178,3 +178,18 @@ def test_a_box_larger_than_numbers_is_only_out_of_bounds(sets: Path, tmp_path: P
     with (folder / "train.csv").open("a") as file:
         file.write('c185ebc46,192,192,"[5, 5, 1e300, 1e300]",arvalis_1\n')
     assert tallymark.check("wheat", folder).problems.counts == {"out_of_bounds": 1, "giant_box": 1}
+
+
+def test_accents_may_be_written_in_two_ways(tmp_path: Path) -> None:
+    """A Mac writes é as e and an accent in the names of files, a table mostly as one letter."""
+    one, two = "\u00e9t\u00e9", "e\u0301te\u0301"
+    for folder in ("sea", "dishes/train_set"):
+        (tmp_path / folder).mkdir(parents=True)
+    soundfile.write(tmp_path / "sea" / f"{two}.wav", np.zeros(2000), 2000)
+    (tmp_path / "sea" / "calls.csv").write_text(f"filename,timestamp\n{one}.wav,0.5\n", "utf-8")
+    cv2.imwrite(str(tmp_path / "dishes" / "train_set" / f"{two}.jpg"), np.zeros((9, 9, 3), np.uint8))
+    (tmp_path / "dishes" / "train_labels.csv").write_text(f"image_name,label\n{one}.jpg,0\n", "utf-8")
+    for name, folder in (("upcalls", "sea"), ("food", "dishes")):
+        catalog = tallymark.read(name, tmp_path / folder)
+        assert [Path(file).stem for file in catalog.files] == [two]
+        assert [Path(item).stem for item in catalog.items.ids] == [one]
