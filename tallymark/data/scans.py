@@ -93,6 +93,6 @@ def find_ground(points: np.ndarray) -> float:
     lowest = np.full(int(2 * NEAR) ** 2, np.inf)
     np.minimum.at(lowest, row * int(2 * NEAR) + column, near[:, 2])
     lowest = lowest[np.isfinite(lowest)]
-    level = np.floor(lowest / STEP).astype(np.int64)
-    best = int(np.bincount(level - level.min()).argmax()) + int(level.min())
-    return float(np.median(lowest[np.abs(level - best) <= 1]))
+    level = np.floor(lowest / STEP)
+    levels, count = np.unique(level, return_counts=True)
+    return float(np.median(lowest[np.abs(level - levels[count.argmax()]) <= 1]))
