@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -170,7 +171,9 @@ def _fitting(value: object, kind: object) -> object:
         inner = [_fitting(each, kind.inner) for each in value] if isinstance(value, list) else [None]
         return None if None in inner else inner
     if kind == NUMBER:
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > sys.float_info.max:
+            return None
+        return float(value)
     return value if isinstance(value, str if kind == TEXT else bool) else None
 
 
@@ -185,6 +188,10 @@ def _sound(table: pl.DataFrame, path: Path, problems: Problems) -> pl.DataFrame:
             bad = bad | (values.len() != VECTORS[name]) | ~finite.fill_null(False)
         if name == "rotation":
             bad = bad | (pl.col(name).list.eval(pl.element().abs()).list.sum() == 0)
+        if name == "camera_intrinsic":
+            rows = pl.col(name).list
+            threes = rows.eval(pl.element().list.len().fill_null(0) == 3).list.all()
+            bad = ~(pl.col(name).is_null() | (rows.len() == 0) | ((rows.len() == 3) & threes))
         faults[name] = bad.fill_null(True)
     wrong = table.select(**faults)
     faulty = wrong.select(pl.any_horizontal(pl.all())).to_series()
@@ -250,7 +257,7 @@ def sample_tokens(folder: Path, problems: Problems) -> list[str]:
     try:
         samples = json.loads(tables[0].read_bytes())
         return [str(sample["token"]) for sample in samples]
-    except (ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         found = f"{type(error).__name__}: {error}"
         expected, remedy = "a list of samples with a token each", "unzip the tables again"
         problems.add(Problem("bad_json", str(tables[0]), found, expected, remedy))

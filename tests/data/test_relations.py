@@ -12,6 +12,8 @@ import pytest
 
 import tallymark
 from tallymark.data.media import BadMedia
+from tallymark.data.relations import read_tables
+from tallymark.problems import Problems
 from tests.sets import copy_of
 
 Rows = list[dict[str, Any]]
@@ -119,3 +121,26 @@ def test_a_sample_without_a_sweep_has_no_points(sets: Path, tmp_path: Path) -> N
     for ask in (catalog.drive.points, catalog.drive.pose):
         with pytest.raises(BadMedia, match="no shot of a lidar"):
             ask(item)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("camera_intrinsic", [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]),
+        ("camera_intrinsic", [[1, 0, 0], [0, 1, 0]]),
+        ("camera_intrinsic", [[1, 0, 0], None, [0, 0, 1]]),
+        ("translation", [10**400, 0, 0]),
+    ],
+)
+def test_a_sensor_that_cannot_be_used_is_a_problem(column: str, value: object, tmp_path: Path) -> None:
+    """As a camera with a matrix for projecting, of four columns: then no table of shots could be made."""
+    good = {"sensor_token": "s", "rotation": [1, 0, 0, 0], "translation": [0, 0, 1]}
+    matrix = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    rows = [{"token": "a", **good, "camera_intrinsic": []}, {"token": "b", **good, "camera_intrinsic": matrix}]
+    rows.append({"token": "c", **good, "camera_intrinsic": matrix, column: value})
+    (tmp_path / "calibrated_sensor.json").write_text(json.dumps(rows))
+    problems = Problems()
+    tables = read_tables(tmp_path, problems, annotated=False)
+    assert tables["calibrated_sensor"]["token"].to_list() == ["a", "b"]
+    [problem] = [problem for problem in problems if problem.kind == "bad_row"]
+    assert problem.found == f"no proper {column} in row 'c'"
