@@ -132,6 +132,8 @@ def _row(text: str, names: tuple[str, ...]) -> tuple[int, tuple[float, float, fl
     remedy = "mend or remove the row"
     if len(tokens) != 5 and (len(tokens) < 7 or len(tokens) % 2 == 0):
         expected = "class x y width height, or class and a polygon"
+        if len(tokens) == 6:
+            remedy = "take away the sixth value: a confidence belongs to predictions, not to truth"
         raise Refused("field_count", f"{len(tokens)} values in {clip(text)}", expected, remedy)
     values = np.array([as_number(token) for token in tokens])
     if not np.isfinite(values).all():

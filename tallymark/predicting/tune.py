@@ -52,7 +52,10 @@ def tune(raw: Raw, truth: Annotations[Any], recipe: Recipe, rule: Rule, *, thoro
     rows = list(_curve(raw, truth, recipe, rule, overlaps, gates, cuts))
     curve = pl.DataFrame(rows, schema=["overlap", "gate", "cut", "score"], orient="row")
     steady = _steady(np.array([row[3] for row in rows]).reshape(len(overlaps), len(gates), len(cuts)))
-    best = np.argmax if rule(truth, settle(raw, recipe)).better == "higher" else np.argmin
+    before = rule(truth, settle(raw, recipe))
+    if np.isnan(steady).all():  # the rule has no number for these items, so nothing is better than anything
+        return Tuning(recipe, before, curve)
+    best = np.nanargmax if before.better == "higher" else np.nanargmin
     overlap, gate, cut = (float(value) for value in rows[int(best(steady))][:3])
     chosen = recipe.but(overlap=overlap, gate=gate, cut=cut, cuts="")
     if thorough and recipe.finds == "masks":

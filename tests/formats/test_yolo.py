@@ -90,6 +90,7 @@ def test_a_bad_row_is_a_problem_with_its_line(tmp_path: Path, text: str, kind: s
     catalog = read_boxes(listing(tmp_path), problems)
     problem = only(problems, kind)
     assert (problem.file, problem.line, problem.item) == (str(label), 2, "a.jpg")
+    assert ("confidence" in problem.remedy) == (len(text.split()) == 6)
     assert len(boxes(catalog)) == 2
 
 

@@ -57,6 +57,15 @@ def test_a_planted_cut_is_found(true: float, false: float) -> None:
     assert tuning.recipe == BOXES.but(cut=tuning.recipe.cut, overlap=tuning.recipe.overlap)
 
 
+def test_where_the_rule_has_no_number_settings_stay() -> None:
+    raw, truth = planted(0.7, 0.55)
+    recipe = BOXES.but(cut=0.33, overlap=0.6)
+    tuning = tune(raw, truth, recipe, lambda truth, found: replace(rule(truth, found), value=np.nan))
+    assert tuning.recipe == recipe
+    assert np.isnan(tuning.score.value)
+    assert tuning.curve["score"].is_nan().all()
+
+
 def test_the_curve_has_every_setting() -> None:
     raw, truth = planted(0.7, 0.5)
     tuning = tune(raw, truth, BOXES, rule)
