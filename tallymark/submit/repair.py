@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from tallymark.submit.dialect import Change, Dialect, Row
 
 ROW_KINDS = {"field_count", "bad_quote"}
 """Problems that cost one row; all others that reading a table finds cost the file."""
+_ODD_BLANK = re.compile(rf"[^\S{re.escape(BLANKS)}]")
+"""What looks like a space and does not separate, as a non-breaking one from a web page."""
 
 
 def repair_file(
@@ -74,8 +77,15 @@ def _read_rows(dialect: Dialect, source: str | Path, reading: Any) -> tuple[list
     rows = []
     for line, cells in zip(table.line.tolist(), table.cells.iter_rows(named=True), strict=True):
         cells = {name: text.strip(BLANKS) for name, text in cells.items()}
-        if cells[header[0]]:
-            rows.append(Row(line, cells[header[0]], cells))
+        if item := cells[header[0]]:
+            for name in header[1:]:
+                plain = _ODD_BLANK.sub(" ", cells[name])
+                if plain != cells[name]:
+                    changes.append(
+                        Change(line, item, "wrote odd blanks as spaces", clip(cells[name]), shorten(plain.strip()))
+                    )
+                    cells[name] = plain.strip()
+            rows.append(Row(line, item, cells))
         else:
             changes.append(Change(line, "", "dropped a row without an id", shorten(",".join(cells.values())), ""))
     return rows, header, changes

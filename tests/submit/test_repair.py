@@ -176,6 +176,14 @@ def test_any_damage_is_mended_or_explained(name: str, edits: list[tuple[float, i
         assert changes
 
 
+@pytest.mark.parametrize("blank", ["\xa0", "\x1d", "\u2003"])
+def test_odd_blanks_become_spaces(blank: str, tmp_path: Path) -> None:
+    text = f"image_id,PredictionString\na,0.5 1 2{blank}30 40\nb,{blank}\n"
+    rows, changes = repaired("wheat", text, tmp_path)
+    assert rows == ["a,0.5 1 2 30 40", "b,"]
+    assert changes == ["2: wrote odd blanks as spaces", "3: wrote odd blanks as spaces"]
+
+
 def test_unknown_classes_are_kept_on_request(tmp_path: Path) -> None:
     text = "Id,PredictionString\na,0.9 0 0 0 2 4 2 0 tram\n"
     assert repaired("lyft", text, tmp_path)[0] == ["a,"]
