@@ -13,7 +13,6 @@ import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.data.media import BadMedia
 from tallymark.predicting.raw import Raw, join_raw, look_at
+from tallymark.predicting.run import version_of
 from tallymark.predicting.runtime import Session
 from tallymark.problems import EVERY, Problem, Problems
 from tallymark.recipe import LidarRecipe, Recipe
@@ -58,7 +58,7 @@ def look_on(
     classes: tuple[str, ...],
 ) -> Raw:
     """As `raw.look`, but what is in a journal is not shown to the models, and what they say goes there."""
-    own = folder / _digest([version("tallymark"), *map(_model, sessions), _seen(recipe)])
+    own = folder / _digest([version_of("tallymark"), *map(_model, sessions), _seen(recipe)])
     own.mkdir(parents=True, exist_ok=True)
     keys = Items.of([_digest(_trace(catalog, item, recipe)) for item in range(len(catalog))])
     pages, known = list[Page](), set[str]()

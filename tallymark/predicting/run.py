@@ -97,14 +97,17 @@ class Run:
 
 def environment() -> dict[str, object]:
     """What results may depend on."""
-    packages = {}
-    for name in ("tallymark", "numpy", "torch", "onnxruntime", "opencv-python-headless"):
-        try:
-            packages[name] = version(name)
-        except PackageNotFoundError:
-            packages[name] = "not installed"
+    names = ("tallymark", "numpy", "torch", "onnxruntime", "opencv-python-headless")
+    packages = {name: version_of(name) for name in names}
     machine = {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()}
     return {"python": platform.python_version(), "packages": packages, **machine}
+
+
+def version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _fold(path: Path) -> tuple[int, str]:
