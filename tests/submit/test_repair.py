@@ -184,6 +184,14 @@ def test_odd_blanks_become_spaces(blank: str, tmp_path: Path) -> None:
     assert changes == ["2: wrote odd blanks as spaces", "3: wrote odd blanks as spaces"]
 
 
+def test_classes_are_written_in_small_letters(tmp_path: Path) -> None:
+    text = "Id,PredictionString\na,0.9 0 0 0 2 4 2 0 Car 0.8 9 0 0 1 1 2 0 PEDESTRIAN 0.7 9 9 0 2 4 2 0 Tram\n"
+    rows, changes = repaired("lyft", text, tmp_path)
+    assert rows == ["a,0.9 0 0 0 2 4 2 0 car 0.8 9 0 0 1 1 2 0 pedestrian"]
+    small = "2: wrote a class in small letters"
+    assert changes == [small, small, "2: dropped a volume of an unknown class"]
+
+
 def test_unknown_classes_are_kept_on_request(tmp_path: Path) -> None:
     text = "Id,PredictionString\na,0.9 0 0 0 2 4 2 0 tram\n"
     assert repaired("lyft", text, tmp_path)[0] == ["a,"]

@@ -103,6 +103,8 @@ def _mend_volume(tokens: list[str], reading: Reading) -> tuple[list[str] | None,
         return None, "dropped an unreadable volume"
     if any(float(token) <= 0 for token in tokens[4:7]):
         return None, "dropped a volume without size"
+    if tokens[-1] not in CLASSES and (small := tokens[-1].lower()) in CLASSES:
+        return [*tokens[:-1], small], "wrote a class in small letters"
     if tokens[-1] not in CLASSES and reading.unknown_class == "error":
         return None, "dropped a volume of an unknown class"
     return tokens, ""
