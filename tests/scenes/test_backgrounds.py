@@ -47,6 +47,14 @@ def test_calls_in_silence_are_heard() -> None:
     assert samples.any()
 
 
+def test_samples_that_are_no_numbers_are_silent() -> None:
+    heard = (0.1 * stream(2).standard_normal(60 * 2000)).astype(np.float32)
+    broken, silent = heard.copy(), heard.copy()
+    broken[1000:1003], silent[1000:1003] = (np.nan, np.inf, -np.inf), 0
+    mended, expected = (add_upcalls(stream(3), one, 2000, 400, 1.0)[0] for one in (broken, silent))
+    assert np.array_equal(mended, expected)
+
+
 def test_a_set_is_made_of_stretches_of_real_recordings(tmp_path: Path) -> None:
     for name, seconds, rate in (("a.wav", 40, 4000), ("deep/b.flac", 8, 2000)):
         path = tmp_path / "sea" / name

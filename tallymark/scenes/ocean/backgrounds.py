@@ -22,6 +22,7 @@ def add_upcalls(
 
     per_hour: upcalls to expect, `clear`: the share of them that stand out.
     """
+    heard = np.nan_to_num(heard, posinf=0, neginf=0)  # samples of a recorder that failed for a moment
     calls = upcalls(rng, len(heard) / rate, per_hour, clear)
     mixed = heard.copy()
     for call in calls:
