@@ -121,9 +121,10 @@ class Annotations(Generic[G]):
 
 def join_items(parts: Sequence[Annotations[G]]) -> Annotations[G]:
     """Annotations of different items as one; a column that any of them lacks is left out."""
-    first, shapes = parts[0], parts[0].shapes
-    for part in parts[1:]:
-        shapes = shapes.joined(part.shapes)
+    shapes = [part.shapes for part in parts]
+    while len(shapes) > 1:  # two by two: one after the other, the first would be copied as often as there are others
+        last = shapes[-1:] if len(shapes) % 2 else []
+        shapes = [one.joined(other) for one, other in zip(shapes[::2], shapes[1::2], strict=False)] + last
     ids = pl.concat([part.items.ids for part in parts])
     groups = [part.items.group for part in parts if part.items.group is not None]
     starts = np.cumsum([0, *(len(part.items) for part in parts)])
@@ -135,10 +136,10 @@ def join_items(parts: Sequence[Annotations[G]]) -> Annotations[G]:
     return Annotations.gather(
         Items(ids, pl.concat(groups) if len(groups) == len(parts) else None),
         np.concatenate([part.item + start for part, start in zip(parts, starts[:-1], strict=True)]),
-        shapes,
+        shapes[0],
         label=column("label"),
         score=column("score"),
-        classes=first.classes,
+        classes=parts[0].classes,
         line=column("line"),
         number=column("number"),
     )

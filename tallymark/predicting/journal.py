@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -30,8 +31,8 @@ from tallymark.problems import EVERY, Problem, Problems
 from tallymark.recipe import LidarRecipe, Recipe
 from tallymark.terminal import counting
 
-MOST, LARGEST = 200, 1 << 28
-"""Items of a page, and bytes of their files, at which it ends: from seconds to minutes of work."""
+FIRST, EACH = 8, 30.0
+"""Items of the first page, and seconds that each of the others should take: no more is lost by an interruption."""
 SETTLED = ("merge", "overlap", "cut", "cuts", "gate", "grow")
 """Fields of recipes that do not change what models say, only what is made of it."""
 
@@ -61,16 +62,13 @@ def look_on(
     own = folder / _digest([version_of("tallymark"), *map(_model, sessions), _seen(recipe)])
     own.mkdir(parents=True, exist_ok=True)
     keys = Items.of([_digest(_trace(catalog, item, recipe)) for item in range(len(catalog))])
-    pages, known = list[Page](), set[str]()
-    for path in sorted(own.glob("*.npz")):
-        if (page := _read(path, recipe, classes)) is not None:
-            pages.append(page.without(known))
-            known.update(page.raw.items.ids)
+    pages = list(_pages(own, recipe, classes))
+    known = {key for page in pages for key in page.raw.items.ids}
     new = np.flatnonzero(~keys.ids.is_in(list(known)).to_numpy())
     with counting("predicting", len(catalog)) as count:
         for _ in range(len(catalog) - len(new)):
             count()
-        for lot in _lots(catalog, new):
+        for lot in _lots(new) if len(new) or not pages else ():
             met = Problems(EVERY)
             raw = look_at(catalog.select(lot), sessions, recipe, met, classes, count).named(Items(keys.ids[lot]))
             named = dict(zip(catalog.items.ids[lot], raw.items.ids, strict=True))
@@ -84,17 +82,23 @@ def look_on(
     return told.select(told.items.find(keys.ids)).named(catalog.items)
 
 
-def _lots(catalog: Catalog, items: np.ndarray) -> Iterator[np.ndarray]:
-    """Items in parts that are neither many nor large; without any there is one part, of none."""
-    start = size = 0
-    for at, item in enumerate(items.tolist()):
-        path = catalog.path(item)
-        size += path.stat().st_size if path is not None and path.exists() else 0
-        if at + 1 - start == MOST or size >= LARGEST:
-            yield items[start : at + 1]
-            start, size = at + 1, 0
-    if start < len(items) or not len(catalog):
-        yield items[start:]
+def _pages(folder: Path, recipe: Recipe, classes: tuple[str, ...]) -> Iterator[Page]:
+    """The pages that can be read; what two of them tell, by the first only."""
+    known = set[str]()
+    for path in sorted(folder.glob("*.npz")):
+        if (page := _read(path, recipe, classes)) is not None:
+            yield page.without(known)
+            known.update(page.raw.items.ids)
+
+
+def _lots(items: np.ndarray) -> Iterator[np.ndarray]:
+    """Items in parts for a page each, as many as the time for the part before suggests; of no items, one part."""
+    start, size = 0, FIRST
+    while start == 0 or start < len(items):
+        begun = time.monotonic()
+        yield items[start : start + size]
+        pace = EACH / max(time.monotonic() - begun, 1e-3)
+        start, size = start + size, max(1, round(size * min(pace, 4)))
 
 
 def _digest(told: object) -> str:

@@ -52,7 +52,8 @@ class Watched:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
-    monkeypatch.setattr(journal, "MOST", 2)
+    monkeypatch.setattr(journal, "FIRST", 2)
+    monkeypatch.setattr(journal, "EACH", 0.0)
     return Watched(monkeypatch)
 
 
@@ -72,7 +73,7 @@ def test_what_was_interrupted_goes_on_from_there(watched: Watched, photographs: 
     watched.patience = 1000
     resumed, shown = watched.predict(photographs, tmp_path / "journal", cut=0.0)
     plain, _ = watched.predict(photographs, None, cut=0.0)
-    assert shown == 3  # of the first lot none, of the second both, and the last one
+    assert shown == 2  # the first page had two, the second one
     _assert_same(resumed.raw, plain.raw)
     assert len(plain.found)
     assert resumed.found.items.ids.to_list() == plain.found.items.ids.to_list()
@@ -121,7 +122,7 @@ def test_what_would_be_said_otherwise_is_looked_at_anew(
 def test_a_damaged_page_is_looked_at_anew(watched: Watched, photographs: Path, tmp_path: Path) -> None:
     watched.predict(photographs, tmp_path / "journal")
     pages = sorted((tmp_path / "journal").glob("*/*.npz"))
-    assert len(pages) == 3
+    assert len(pages) == 4
     pages[0].write_bytes(pages[0].read_bytes()[:100])
     pages[1].write_bytes(b"")
     assert watched.predict(photographs, tmp_path / "journal")[1] > 0
@@ -139,6 +140,36 @@ def test_what_could_not_be_read_is_said_again(watched: Watched, photographs: Pat
     cv2.imwrite(str(photographs / "b.png"), np.zeros((64, 64, 3), np.uint8))
     mended, shown = watched.predict(photographs, tmp_path / "journal")
     assert (mended.problems.total, shown) == (0, 1)
+
+
+def test_pages_take_about_as_long_as_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: clock)
+    sizes = []
+    for lot in journal._lots(np.arange(1000)):
+        sizes.append(len(lot))
+        clock += 2.0 * len(lot) if sum(sizes) < 500 else 0.5 * len(lot)
+    assert sizes[:3] == [8, 15, 15]  # of two seconds an item
+    assert max(sizes) == 60
+    assert sum(sizes) == 1000
+    assert [lot.tolist() for lot in journal._lots(np.empty(0, int))] == [[]]
+
+
+def test_a_folder_without_pictures_is_no_page_more(watched: Watched, photographs: Path, tmp_path: Path) -> None:
+    catalog = tallymark.read("wheat", photographs).select(np.empty(0, np.int64))
+    for _ in range(2):
+        predicted = watched.model.predict(catalog, journal=tmp_path / "journal")
+        assert len(predicted.found) == len(predicted.raw.size) == 0
+    assert len(list((tmp_path / "journal").glob("*/*.npz"))) == 1
+
+
+def test_what_two_pages_tell_counts_once(watched: Watched, photographs: Path, tmp_path: Path) -> None:
+    first, _ = watched.predict(photographs, tmp_path / "journal", cut=0.0)
+    for page in list((tmp_path / "journal").glob("*/*.npz")):
+        page.with_name(f"0{page.name}").write_bytes(page.read_bytes())
+    again, shown = watched.predict(photographs, tmp_path / "journal", cut=0.0)
+    assert shown == 0
+    _assert_same(again.raw, first.raw)
 
 
 def test_a_journal_is_a_folder(watched: Watched, photographs: Path, tmp_path: Path) -> None:
