@@ -17,8 +17,8 @@ from tallymark.problems import Problem, Problems
 if TYPE_CHECKING:
     from soundfile import SoundFile
 
-STREAMED = (0, 0xFFFFFFFF)
-"""Sizes that a writer leaves in a header when it did not know the end."""
+STREAMED = {0, 0xFFFFFFFF, *range(0x7FFFF000, 0x7FFFF100)}
+"""Sizes that a writer leaves in a header when it did not know the end: SoX means 2 GiB less a page, and the header."""
 SPARE = 8
 """Bytes that a header may promise too many: some writers count its first eight too, or a last one that fills up."""
 LONGEST = 1 << 48

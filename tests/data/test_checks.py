@@ -14,6 +14,7 @@ import pytest
 import soundfile
 
 import tallymark
+from tallymark.data.audio import read_header
 from tallymark.problems import Problem
 from tests.made import NAMES
 from tests.sets import copy_of
@@ -352,6 +353,18 @@ def test_an_excluded_item_may_be_unreadable(sets: Path, tmp_path: Path) -> None:
         tallymark.read("wheat", folder)
     (tmp_path / "list.csv").write_text(f"item\n{item}\n")
     assert item not in tallymark.read("wheat", folder, exclude=tmp_path / "list.csv").items.ids
+
+
+@pytest.mark.parametrize(("size", "kinds"), [(0xFFFFFFFF, []), (0x7FFFF024, []), (1 << 20, ["truncated_media"])])
+def test_a_recording_from_a_pipe_is_not_cut_short(size: int, kinds: list[str], tmp_path: Path) -> None:
+    """Its header was written before its end was known: all ones, or what SoX takes for long enough."""
+    soundfile.write(tmp_path / "a.wav", np.random.default_rng(0).normal(0, 0.1, 4000), 8000)
+    data = bytearray((tmp_path / "a.wav").read_bytes())
+    data[4:8], at = size.to_bytes(4, "little"), data.index(b"data")
+    data[at + 4 : at + 8] = max(size - 36, 0).to_bytes(4, "little")
+    (tmp_path / "a.wav").write_bytes(data)
+    assert [problem.kind for problem in found("upcalls", tmp_path)] == kinds
+    assert kinds or read_header(tmp_path / "a.wav").frames == 4000
 
 
 @pytest.mark.parametrize(("spare", "kinds"), [(1, []), (8, []), (20, ["truncated_media"])])
