@@ -12,10 +12,9 @@ from tests.sets import sets
 
 __all__ = ["sets"]
 
-# Shared machines have slow moments, and an example may write over the files of the one before. In CI always the same
-# examples, so that a red run is about the change.
-CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-settings.register_profile("steady", deadline=None, suppress_health_check=CHECKS, derandomize="CI" in os.environ)
+# Shared machines have slow moments. In CI always the same examples, so that a red run is about the change.
+SLOW = [HealthCheck.too_slow]
+settings.register_profile("steady", deadline=None, suppress_health_check=SLOW, derandomize="CI" in os.environ)
 settings.load_profile("steady")
 
 

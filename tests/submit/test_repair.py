@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tallymark
 from tallymark.submit.runs import Runs, _merged, _subtract
 from tests.made import NAMES, annotations
-from tests.submit.test_mangled import GOOD, mangled, mangles
+from tests.submit.test_mangled import GOOD, OVERWRITTEN, mangled, mangles
 
 
 def repaired(
@@ -161,7 +161,7 @@ def test_a_valid_file_is_left_alone(name: str, seed: int, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=100)
+@settings(max_examples=100, suppress_health_check=OVERWRITTEN)
 @given(edits=mangles)
 def test_any_damage_is_mended_or_explained(name: str, edits: list[tuple[float, int, bytes]], tmp_path: Path) -> None:
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
