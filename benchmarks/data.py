@@ -134,8 +134,8 @@ def headers_bare(folder: Path) -> float:
 
 
 def headers_ours(folder: Path) -> float:
-    from tallymark.data.audio import hours_of
-    from tallymark.problems import Problems
+    from tallymark.core.problems import Problems
+    from tallymark.io.audio import hours_of
 
     return round(hours_of(sorted(folder.glob("*.wav")), Problems()), 6)
 
@@ -153,14 +153,14 @@ def pictures_bare(folder: Path) -> int:
 
 
 def pictures_ours(folder: Path) -> int:
-    from tallymark.data.images import read_picture
+    from tallymark.io.images import read_picture
 
     return on_all_cores(read_picture, folder.rglob("*.jpg"))
 
 
 def pictures_checked(folder: Path) -> int:
     """What a check does with each: decode to the end, size, thumbnail, fingerprint."""
-    from tallymark.data.images import look_at_picture
+    from tallymark.io.images import look_at_picture
 
     return on_all_cores(look_at_picture, folder.rglob("*.jpg"))
 
@@ -172,7 +172,7 @@ def sweeps_bare(folder: Path) -> int:
 
 
 def sweeps_ours(folder: Path) -> int:
-    from tallymark.data.points import read_sweep
+    from tallymark.io.lidar import read_sweep
 
     return on_all_cores(lambda path: read_sweep(path, 5), folder.rglob("*.bin"))
 
@@ -185,7 +185,7 @@ def audio_bare(folder: Path) -> float:
 
 
 def audio_ours(folder: Path) -> float:
-    from tallymark.data.audio import read_sound
+    from tallymark.io.audio import read_sound
 
     on_all_cores(read_sound, folder.rglob("*.wav"))
     return headers_bare_below(folder)

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tallymark.api.data import write
 from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks
 from tallymark.data.items import Items
-from tallymark.verbs import write
+from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks
 
 CHIP = (768, 768)
 

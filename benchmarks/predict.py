@@ -25,15 +25,15 @@ from typing import NamedTuple, get_args
 import numpy as np
 
 import tallymark
-from tallymark import modelling
-from tallymark.data.scans import read_scan, seen_from_above
-from tallymark.model.network import make_network
-from tallymark.predicting.card import Card
-from tallymark.predicting.frame import BLOCK
-from tallymark.predicting.predict import Predictor
-from tallymark.predicting.runtime import Runtime, Session
-from tallymark.predicting.windows import HEARD
-from tallymark.recipe import class_groups
+from tallymark.api import models as modelling
+from tallymark.core.recipe import class_groups
+from tallymark.detector.network import make_network
+from tallymark.inference.metadata import Card
+from tallymark.inference.predictor import Predictor
+from tallymark.inference.session import Runtime, Session
+from tallymark.modalities.image.resize import BLOCK
+from tallymark.modalities.lidar.sweeps import read_scan, seen_from_above
+from tallymark.modalities.tiling import HEARD
 from tallymark.training.export import export
 from tallymark.training.train import class_names
 

@@ -19,13 +19,13 @@ from pathlib import Path
 import torch
 
 import tallymark
-from tallymark import modelling
-from tallymark.model.network import make_network
-from tallymark.recipe import class_groups
-from tallymark.registry import challenge_names
+from tallymark.api import models as modelling
+from tallymark.core.recipe import class_groups
+from tallymark.core.registry import challenge_names
+from tallymark.detector.network import make_network
 from tallymark.training.batches import Batches
 from tallymark.training.devices import Place, take_place
-from tallymark.training.fit import Fit
+from tallymark.training.loop import Fit
 from tallymark.training.train import class_names, make_source
 
 STEPS = 6

@@ -12,36 +12,36 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Annotations": "tallymark.data.annotations",
-    "BadInput": "tallymark.problems",
-    "Boxes": "tallymark.data.geometry",
+    "BadInput": "tallymark.core.problems",
+    "Boxes": "tallymark.geometry",
     "Catalog": "tallymark.data.catalog",
-    "Challenge": "tallymark.registry",
-    "Cuboids": "tallymark.data.geometry",
-    "Instants": "tallymark.data.geometry",
+    "Challenge": "tallymark.core.registry",
+    "Cuboids": "tallymark.geometry",
+    "Instants": "tallymark.geometry",
     "Items": "tallymark.data.items",
-    "Labels": "tallymark.data.geometry",
-    "Masks": "tallymark.data.geometry",
-    "Problem": "tallymark.problems",
-    "Recipe": "tallymark.recipe",
-    "RotatedBoxes": "tallymark.data.geometry",
+    "Labels": "tallymark.geometry",
+    "Masks": "tallymark.geometry",
+    "Problem": "tallymark.core.problems",
+    "Recipe": "tallymark.core.recipe",
+    "RotatedBoxes": "tallymark.geometry",
     "Score": "tallymark.scoring.score",
-    "by_distance": "tallymark.verbs",
-    "challenge": "tallymark.registry",
-    "challenge_names": "tallymark.registry",
-    "check": "tallymark.verbs",
-    "compare": "tallymark.verbs",
-    "convert": "tallymark.verbs",
-    "explore": "tallymark.verbs",
-    "predict": "tallymark.modelling",
-    "read": "tallymark.verbs",
-    "read_submission": "tallymark.verbs",
-    "read_truth": "tallymark.verbs",
-    "repair": "tallymark.verbs",
-    "score": "tallymark.verbs",
-    "split": "tallymark.verbs",
-    "synth": "tallymark.verbs",
-    "train": "tallymark.modelling",
-    "write": "tallymark.verbs",
+    "by_distance": "tallymark.api.data",
+    "challenge": "tallymark.core.registry",
+    "challenge_names": "tallymark.core.registry",
+    "check": "tallymark.api.data",
+    "compare": "tallymark.api.data",
+    "convert": "tallymark.api.data",
+    "explore": "tallymark.api.data",
+    "predict": "tallymark.api.models",
+    "read": "tallymark.api.data",
+    "read_submission": "tallymark.api.data",
+    "read_truth": "tallymark.api.data",
+    "repair": "tallymark.api.data",
+    "score": "tallymark.api.data",
+    "split": "tallymark.api.data",
+    "synth": "tallymark.api.data",
+    "train": "tallymark.api.models",
+    "write": "tallymark.api.data",
 }
 __all__ = [
     "Annotations",
@@ -78,16 +78,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from tallymark.data.annotations import Annotations
-    from tallymark.data.catalog import Catalog
-    from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks, RotatedBoxes
-    from tallymark.data.items import Items
-    from tallymark.modelling import predict, train
-    from tallymark.problems import BadInput, Problem
-    from tallymark.recipe import Recipe
-    from tallymark.registry import Challenge, challenge, challenge_names
-    from tallymark.scoring.score import Score
-    from tallymark.verbs import (
+    from tallymark.api.data import (
         by_distance,
         check,
         compare,
@@ -102,6 +93,15 @@ if TYPE_CHECKING:
         synth,
         write,
     )
+    from tallymark.api.models import predict, train
+    from tallymark.core.problems import BadInput, Problem
+    from tallymark.core.recipe import Recipe
+    from tallymark.core.registry import Challenge, challenge, challenge_names
+    from tallymark.data.annotations import Annotations
+    from tallymark.data.catalog import Catalog
+    from tallymark.data.items import Items
+    from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks, RotatedBoxes
+    from tallymark.scoring.score import Score
 
 
 def __getattr__(name: str) -> Any:

@@ -1,3 +1,3 @@
-from tallymark.cli import main
+from tallymark.cli.main import main
 
 main()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from rich.console import Console
 
-from tallymark import demo
+from tallymark.cli import demo
 from tests.sets import sets
 
 __all__ = ["sets"]

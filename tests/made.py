@@ -8,8 +8,8 @@ import numpy as np
 
 from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks
 from tallymark.data.items import Items
+from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks
 
 NAMES = ("wheat", "upcalls", "food", "lyft", "ships")
 SHAPE = (768, 768)

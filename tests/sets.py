@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tallymark import verbs
+from tallymark.api import data as verbs
 
 SMALL: dict[str, dict[str, Any]] = {
     "wheat": {"items": 15, "size": 192},

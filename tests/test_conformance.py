@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tallymark
-from tallymark.cli import app
+from tallymark.cli.main import app
 from tests.cases import all_cases, assert_error, assert_values, write_files
 
 

@@ -21,7 +21,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from tallymark.cli import app
+from tallymark.cli.main import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("[RC]*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("tallymark/challenges/*/*.md")])

@@ -27,7 +27,7 @@ def test_import_loads_only_the_package() -> None:
 
 def test_help_loads_no_tables() -> None:
     loaded = modules_after(
-        "import contextlib, tallymark.cli\nwith contextlib.suppress(SystemExit): tallymark.cli.app(['--help'])"
+        "import contextlib\nfrom tallymark.cli.main import app\nwith contextlib.suppress(SystemExit): app(['--help'])"
     )
     assert "typer" in loaded
     assert not loaded & {*HEAVY, "numpy", "polars"}

@@ -18,7 +18,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "python.md"
 
 def test_names_are_not_shadowed_by_modules() -> None:
     code = """
-import tallymark, tallymark.cli, tallymark.verbs, tallymark.demo
+import tallymark, tallymark.cli.main, tallymark.api.data, tallymark.cli.demo
 for name in tallymark.challenge_names():
     tallymark.challenge(name)
 for name in tallymark.__all__:

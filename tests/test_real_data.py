@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tallymark
-from tallymark.data.frames import move_cuboids
-from tallymark.data.inside import points_inside
-from tallymark.data.points import read_sweep
+from tallymark.geometry.points_in_boxes import points_inside
+from tallymark.geometry.poses import move_cuboids
+from tallymark.io.lidar import read_sweep
 
 DATA = Path(os.environ.get("TALLYMARK_DATA", "no such folder"))
 FOLDERS = [

@@ -4,8 +4,8 @@
     python tools/golden.py compare before.json after.json [--renamed old=new,…]
 
 `record` runs the installed command line on synthetic sets of all challenges with one thread and fixed seeds, so that
-two records of the same code are equal. To record another checkout, set PYTHONPATH to it; `--spelling ours=theirs,…` gives
-the words that its command line has for ours. `compare` lists every difference that is more than a renamed key or
+two records of the same code are equal. To record another checkout, set PYTHONPATH to it; `--spelling ours=theirs,…`
+gives the words that its command line has for ours. `compare` lists every difference that is more than a renamed key or
 column, and exits with 1 if there is any.
 """
 
@@ -120,7 +120,7 @@ def _challenge(recorder: Recorder, name: str) -> None:
     run(f"{name} train", *train, outputs=tuple(logs))
     sent, counts, objects = (f"{name}-{what}.csv" for what in ("sent", "counts", "objects"))
     extra = [f"{name}-{word}" if not word.startswith("-") else word for word in EXPORTS.get(name, [])]
-    tables = ("--counts", counts, *([] if name in ("food",) else ["--objects", objects]), *extra)
+    tables = (*([] if name == "food" else ["--counts", counts]), "--objects", objects, *extra)  # labels: no counts
     outputs = (sent, counts, objects, *(word for word in extra if not word.startswith("-")))
     low = ["score_threshold=0.1"] if name != "food" else []
     more = [*rule, *low, "--out", sent, "--json"]

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.peers.common import greedy_counts, read_text
-from tallymark.data.geometry import Cuboids
+from tallymark.geometry import Cuboids
 
 THRESHOLDS = np.arange(10, 20) / 20
 

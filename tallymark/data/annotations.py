@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 import numpy as np
 import polars as pl
 
-from tallymark.data.geometry import Geometry
 from tallymark.data.items import Items
+from tallymark.geometry import Geometry
 
 G = TypeVar("G", bound=Geometry)
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.annotations import Annotations
-from tallymark.data.folders import folded
 from tallymark.data.items import Items
-from tallymark.data.media import Medium
-from tallymark.problems import EVERY, Problem, Problems
+from tallymark.io.folders import folded
+from tallymark.io.media import Medium
 
 if TYPE_CHECKING:
     from tallymark.data.drive import Drive

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
-from tallymark.data.frames import Poses, move_cuboids, yaw_of
-from tallymark.data.geometry import Cuboids
 from tallymark.data.items import Items
-from tallymark.data.media import BadMedia
-from tallymark.data.points import read_sweep
-from tallymark.data.relations import Tables
+from tallymark.geometry import Cuboids
+from tallymark.geometry.poses import Poses, move_cuboids, yaw_of
+from tallymark.io.lidar import read_sweep
+from tallymark.io.media import BadMedia
+from tallymark.io.nuscenes_tables import Tables
 
 Frame = Literal["sensor", "ego", "world"]
 TOP = "LIDAR_TOP"

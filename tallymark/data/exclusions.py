@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.catalog import Catalog
-from tallymark.data.tables import read_table
-from tallymark.problems import Problem, Problems, clip
+from tallymark.io.tables import read_table
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ go out in some of them; those of nuScenes, which are no data set, are read from 
 
 from __future__ import annotations
 
+from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
-from tallymark.data.folders import Folder
 from tallymark.formats.audacity import audacity_tracks, write_audacity
 from tallymark.formats.calls import catalog_of_calls
 from tallymark.formats.coco import read_coco_boxes, read_coco_masks
@@ -16,7 +16,7 @@ from tallymark.formats.kitti import read_kitti
 from tallymark.formats.nuscenes import read_nuscenes, write_nuscenes
 from tallymark.formats.raven import raven_tables, write_raven
 from tallymark.formats.yolo import read_yolo
-from tallymark.problems import Problems
+from tallymark.io.folders import Folder
 
 __all__ = [
     "read_boxes",

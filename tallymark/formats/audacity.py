@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
+from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
-from tallymark.data.audio import RECORDING
-from tallymark.data.folders import Folder
-from tallymark.data.geometry import Instants
 from tallymark.formats.calls import Heard, by_stem, recording_of, spans, table_paths
 from tallymark.formats.gathered import as_number, first_line, read_lines
 from tallymark.formats.raven import is_raven
-from tallymark.problems import Problem, Problems, clip
+from tallymark.geometry import Instants
+from tallymark.io.audio import RECORDING
+from tallymark.io.folders import Folder
 
 MOST = 3
 """Fields in a line."""

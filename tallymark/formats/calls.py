@@ -11,16 +11,16 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import polars as pl
 
+from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.annotations import Annotations
-from tallymark.data.audio import RECORDING
 from tallymark.data.catalog import Catalog
-from tallymark.data.finder import Finder
-from tallymark.data.folders import Folder, distinct_names, part_of
-from tallymark.data.geometry import Instants
 from tallymark.data.items import Items
-from tallymark.data.recorded import day_of
+from tallymark.datasets.audio_dataset import day_of
 from tallymark.formats.gathered import Entry, bare_name, catalog_of, items_of
-from tallymark.problems import EVERY, Problem, Problems
+from tallymark.geometry import Instants
+from tallymark.io.audio import RECORDING
+from tallymark.io.finder import Finder
+from tallymark.io.folders import Folder, distinct_names, part_of
 
 ENDING = re.compile(r"(\.Table\.\d+)?([._-]selections?|[._-]labels?)?\.(txt|tsv)$", re.IGNORECASE)
 """What a table's name has behind that of its recording."""

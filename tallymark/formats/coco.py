@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from tallymark.core.problems import EVERY, Problem, Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.folders import Folder
-from tallymark.data.geometry import Boxes, Geometry
-from tallymark.data.images import PICTURE
 from tallymark.formats.coco_file import Rows, may_be_coco, read_lists
 from tallymark.formats.coco_pictures import File, join_pictures
 from tallymark.formats.gathered import Refused, catalog_of, items_of, part_by_name
 from tallymark.formats.outlines import Runs, masks_of, runs_of
-from tallymark.problems import EVERY, Problem, Problems, clip
+from tallymark.geometry import Boxes, Geometry
+from tallymark.io.folders import Folder
+from tallymark.io.images import PICTURE
 
 ShapeOf = Callable[[dict[str, Any], tuple[float, float]], Any]
 """From an annotation, and the stated size of its picture, to its shape; None if it has no extent."""

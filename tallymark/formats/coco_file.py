@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.geometry import Boxes, Masks
-from tallymark.data.images import picture_size
 from tallymark.data.items import Items
-from tallymark.data.media import BadMedia
 from tallymark.formats.gathered import read_text
 from tallymark.formats.outlines import counts_of, encode_counts
-from tallymark.problems import Problem, Problems, clip
+from tallymark.geometry import Boxes, Masks
+from tallymark.io.images import picture_size
+from tallymark.io.media import BadMedia
 
 BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:info|licenses|images|annotations|categories|type)"')
 """How a COCO file begins, whichever list comes first."""

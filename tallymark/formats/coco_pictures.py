@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tallymark.data.finder import Finder
-from tallymark.data.folders import Folder, distinct_names, part_of
-from tallymark.data.images import PICTURE
+from tallymark.core.problems import Problem, Problems
 from tallymark.formats.gathered import Entry, bare_name
-from tallymark.problems import Problem, Problems
+from tallymark.io.finder import Finder
+from tallymark.io.folders import Folder, distinct_names, part_of
+from tallymark.io.images import PICTURE
 
 
 @dataclass

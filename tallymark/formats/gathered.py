@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tallymark.core.problems import Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.folders import PARTS, part_of
 from tallymark.data.items import Items
-from tallymark.data.media import Medium
-from tallymark.problems import Problem, Problems
+from tallymark.io.folders import PARTS, part_of
+from tallymark.io.media import Medium
 
 WIDE = (b"\xff\xfe", b"\xfe\xff")
 """First bytes of UTF-16 text."""

@@ -13,12 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from tallymark.core.problems import EVERY, Problem, Problems, clip, nearest
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.folders import SWEEPS, Folder, distinct_names, part_of
-from tallymark.data.geometry import Cuboids
-from tallymark.data.media import Medium
-from tallymark.data.points import SWEEP, look_at_sweep
 from tallymark.formats.gathered import (
     Entry,
     Refused,
@@ -27,7 +24,10 @@ from tallymark.formats.gathered import (
     items_of,
     read_lines,
 )
-from tallymark.problems import EVERY, Problem, Problems, clip, nearest
+from tallymark.geometry import Cuboids
+from tallymark.io.folders import SWEEPS, Folder, distinct_names, part_of
+from tallymark.io.lidar import SWEEP, look_at_sweep
+from tallymark.io.media import Medium
 
 COLUMNS = 4
 KITTI_SWEEP = Medium("sweep", SWEEP.suffixes, partial(look_at_sweep, columns=COLUMNS))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tallymark.data.folders import Folder
+from tallymark.core.problems import Problem, Problems, clip
 from tallymark.formats.gathered import read_lines
-from tallymark.problems import Problem, Problems, clip
+from tallymark.io.folders import Folder
 
 PLAIN = ("classes.txt", "obj.names", "predefined_classes.txt")
 QUOTED = r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\[\"\\])*\""

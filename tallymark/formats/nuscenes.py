@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from tallymark.core.problems import Problem, Problems, clip, nearest
 from tallymark.data.annotations import Annotations
-from tallymark.data.frames import quaternion_of_yaw, yaw_of
-from tallymark.data.geometry import Cuboids
 from tallymark.data.items import Items
 from tallymark.formats.gathered import read_text
-from tallymark.problems import Problem, Problems, clip, nearest
+from tallymark.geometry import Cuboids
+from tallymark.geometry.poses import quaternion_of_yaw, yaw_of
 
 META = {"use_camera": False, "use_lidar": True, "use_radar": False, "use_map": False, "use_external": False}
 """What the detections were made from."""

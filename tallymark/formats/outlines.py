@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tallymark.data.geometry import Masks
+from tallymark.core.problems import clip
 from tallymark.formats.gathered import Refused
-from tallymark.problems import clip
+from tallymark.geometry import Masks
 
 Runs = tuple[np.ndarray, np.ndarray]
 """Starts and lengths, ascending; pixel 0 is the upper left one, pixel 1 the one below it."""

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
-from tallymark.data.folders import Folder
-from tallymark.data.geometry import Instants
 from tallymark.formats.calls import Heard, spans, table_paths
 from tallymark.formats.gathered import Refused, as_number, bare_name, first_line, read_lines
-from tallymark.problems import Problem, Problems, clip
+from tallymark.geometry import Instants
+from tallymark.io.folders import Folder
 
 SUFFIXES = {".txt", ".tsv"}
 NUMBER, BEGIN, END, OFFSET = "Selection", "Begin Time (s)", "End Time (s)", "File Offset (s)"

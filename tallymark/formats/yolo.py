@@ -12,13 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from tallymark.core.problems import EVERY, Problem, Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.folders import Folder, distinct_names, part_of
-from tallymark.data.geometry import Boxes
-from tallymark.data.geometry.label import MOST_CLASSES
-from tallymark.data.images import PICTURE, picture_size
-from tallymark.data.media import BadMedia
 from tallymark.formats.gathered import (
     Entry,
     Refused,
@@ -29,7 +25,11 @@ from tallymark.formats.gathered import (
     read_lines,
 )
 from tallymark.formats.names import read_names
-from tallymark.problems import EVERY, Problem, Problems, clip
+from tallymark.geometry import Boxes
+from tallymark.geometry.labels import MOST_CLASSES
+from tallymark.io.folders import Folder, distinct_names, part_of
+from tallymark.io.images import PICTURE, picture_size
+from tallymark.io.media import BadMedia
 
 SLACK = 1e-3
 """How far beyond the picture a share may lie: labels are rounded, and drawn over the edge."""

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Instants
-from tallymark.data.recorded import DAY
-from tallymark.predicting.curve import PRICES, Curve
-from tallymark.reporting import charts
+from tallymark.datasets.audio_dataset import DAY
+from tallymark.geometry import Instants
+from tallymark.inference.recall_curve import PRICES, Curve
+from tallymark.reporting import plots
+from tallymark.reporting.humanize import count, number, plural
 from tallymark.reporting.page import Section, cards, page, table
-from tallymark.reporting.wording import count, number, plural
 
 HOUR, HOURS = 3600, 24
 CLOCK = re.compile(
@@ -172,7 +172,7 @@ def write_recall_page(curve: Curve, cut: float, out: Path, *, title: str) -> Non
     rows = curve.table
     price, marked = rows["fp_per_hour"].to_numpy(), int((rows["cut"] - cut).abs().arg_min() or 0)
     # A logarithmic axis has no 0: no false positive is drawn as half of one in all the hours.
-    chart = charts.line(
+    chart = plots.line(
         np.maximum(price, 0.5 / curve.hours),
         rows["recall"].to_numpy(),
         "Calls that are found",
@@ -200,7 +200,7 @@ def _through_the_day(timed: pl.DataFrame) -> str:
     rate = dict(sums.select("hour", _rate()).iter_rows())
     values = [rate.get(hour) for hour in range(HOURS)]
     note = f"{count(len(sums))} of 24 hours of the day were listened to"
-    return charts.columns([str(hour) for hour in range(HOURS)], values, "Calls per hour", "calls per hour", note)
+    return plots.columns([str(hour) for hour in range(HOURS)], values, "Calls per hour", "calls per hour", note)
 
 
 def _presence(timed: pl.DataFrame) -> str:
@@ -215,7 +215,7 @@ def _presence(timed: pl.DataFrame) -> str:
     note = f"a row for each of {plural(len(days), 'day')}; faint: no call; blank: not listened to"
     edges = (days[0], "24 h", days[-1] if len(days) > 1 else "", "0 h")
     names = days.to_list(), [f"{hour} h" for hour in range(HOURS)]
-    return charts.heat(grid, "Calls by day and hour", note, edges, drawn=heard, names=names)
+    return plots.heat(grid, "Calls by day and hour", note, edges, drawn=heard, names=names)
 
 
 def _calendar(days: pl.Series) -> pl.Series:
@@ -234,6 +234,6 @@ def _by_day(days: pl.DataFrame) -> str:
         title = f"Calls per hour, {who[0]}" if who[0] else "Calls per hour"
         rate, every = dict(own.select("day", "per_hour").iter_rows()), _calendar(own["day"]).to_list()
         note = f"{count(len(own))} of {plural(len(every), 'day')} listened to"
-        drawn.append(charts.columns(every, [rate.get(day) for day in every], title, "calls per hour", note))
+        drawn.append(plots.columns(every, [rate.get(day) for day in every], title, "calls per hour", note))
     named = dict(rest.select("recorder", "per_hour").drop_nulls().iter_rows())
-    return cards(drawn) + charts.bars(named, "Calls per hour, the busiest first", "calls per hour")
+    return cards(drawn) + plots.bars(named, "Calls per hour, the busiest first", "calls per hour")

@@ -12,15 +12,15 @@ import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
-from tallymark.data.audio import read_header, read_sound
 from tallymark.data.catalog import Catalog
-from tallymark.data.geometry import Instants
-from tallymark.data.media import BadMedia
-from tallymark.data.spectrogram import LOWEST, Ear, levels
-from tallymark.data.tables import write_frame
+from tallymark.geometry import Instants
+from tallymark.io.audio import read_header, read_sound
+from tallymark.io.media import BadMedia
+from tallymark.io.tables import write_frame
+from tallymark.modalities.audio.spectrogram import LOWEST, Ear, levels
 from tallymark.reporting.drawings import draw_spectrogram, write_label
+from tallymark.reporting.humanize import count, plural
 from tallymark.reporting.page import Section, gallery, page, tile
-from tallymark.reporting.wording import count, plural
 
 AROUND = 4.0
 """Seconds before and after a call."""

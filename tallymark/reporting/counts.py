@@ -7,13 +7,13 @@ from itertools import islice
 import numpy as np
 import polars as pl
 
+from tallymark.core.problems import Problems, shorten
 from tallymark.data.catalog import Catalog
-from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks
-from tallymark.problems import Problems, shorten
-from tallymark.reporting import charts
+from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks
+from tallymark.reporting import plots
+from tallymark.reporting.humanize import count, number, plural, share
 from tallymark.reporting.page import cards, folded, table, text
 from tallymark.reporting.survey import Survey
-from tallymark.reporting.wording import count, number, plural, share
 
 NOUNS = {Boxes: ("box", "boxes"), Masks: ("mask", "masks"), Instants: ("call", "calls"),
          Cuboids: ("volume", "volumes"), Labels: ("label", "labels")}  # fmt: skip
@@ -113,7 +113,7 @@ def group_charts(catalog: Catalog) -> str:
     means = dict(frame.group_by("key").agg(pl.col("objects").mean()).iter_rows())
     _, many = nouns(catalog)
     title = f"Mean number of {many} in a {catalog.medium.noun}, by group"
-    return charts.bars(means, title, many)
+    return plots.bars(means, title, many)
 
 
 def class_balance(catalog: Catalog) -> str:
@@ -125,10 +125,10 @@ def class_balance(catalog: Catalog) -> str:
     kind = truth.kind
     totals = np.bincount(kind, minlength=size)
     _, many = nouns(catalog)
-    if size > 2 * charts.ENDS and (totals == totals[0]).all():
+    if size > 2 * plots.ENDS and (totals == totals[0]).all():
         drawn = quiet(f"Each of the {count(size)} classes has {plural(int(totals[0]), *nouns(catalog))}.")
     else:
-        drawn = cards([charts.bars(_named(truth.classes, totals), f"{many.capitalize()} by class", many)])
+        drawn = cards([plots.bars(_named(truth.classes, totals), f"{many.capitalize()} by class", many)])
     parts = catalog.part.unique(maintain_order=True).to_list()
     if len(parts) < 2:
         return drawn

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from tallymark.core.console import progress, show_table
+from tallymark.core.problems import Problem, Problems
 from tallymark.data.annotations import Annotations, same_classes
 from tallymark.data.catalog import Catalog
-from tallymark.data.frames import move_cuboids
-from tallymark.data.geometry import Cuboids
-from tallymark.data.inside import points_inside
-from tallymark.data.media import BadMedia
-from tallymark.data.scans import read_scan
-from tallymark.problems import Problem, Problems
-from tallymark.scoring.match import Match
+from tallymark.geometry import Cuboids
+from tallymark.geometry.points_in_boxes import points_inside
+from tallymark.geometry.poses import move_cuboids
+from tallymark.io.media import BadMedia
+from tallymark.modalities.lidar.sweeps import read_scan
+from tallymark.scoring.matching import Match
 from tallymark.scoring.sweep import Comparison, sweep
-from tallymark.terminal import progress, show_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
-from tallymark.data.geometry import Cuboids, Labels
-from tallymark.data.media import BadMedia
-from tallymark.problems import Problems
+from tallymark.geometry import Cuboids, Labels
+from tallymark.io.media import BadMedia
 from tallymark.reporting import counts, measures, picks, sounds
-from tallymark.reporting.above import colour_of
+from tallymark.reporting.bev_plots import colour_of
 from tallymark.reporting.page import Section, beside, cards, gallery, legend, page, tile
 from tallymark.reporting.survey import Survey, survey
 from tallymark.reporting.tiles import draw_cameras, make_tiles

@@ -9,14 +9,14 @@ import numpy as np
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.frames import move_cuboids
-from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks
+from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks
+from tallymark.geometry.poses import move_cuboids
 from tallymark.reporting.calls import begun
-from tallymark.reporting.charts import Axis, columns, heat, histogram, multiples
 from tallymark.reporting.counts import nouns
+from tallymark.reporting.humanize import count, share
 from tallymark.reporting.page import table
+from tallymark.reporting.plots import Axis, columns, heat, histogram, multiples
 from tallymark.reporting.survey import Survey
-from tallymark.reporting.wording import count, share
 
 GRID = 24
 AROUND = 80.0

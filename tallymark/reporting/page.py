@@ -14,8 +14,8 @@ from urllib.parse import quote
 import cv2
 import numpy as np
 
+from tallymark.reporting.humanize import count, number
 from tallymark.reporting.style import CSS, SCRIPT
-from tallymark.reporting.wording import count, number
 
 QUALITY = 80
 ROWS = 25

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tallymark.data.catalog import Catalog
-from tallymark.data.geometry import Boxes, Cuboids, Labels, Masks
+from tallymark.geometry import Boxes, Cuboids, Labels, Masks
 from tallymark.reporting.counts import nouns, objects
+from tallymark.reporting.humanize import count, number, plural
 from tallymark.reporting.measures import around_vehicle
 from tallymark.reporting.survey import Survey
-from tallymark.reporting.wording import count, number, plural
 
 
 @dataclass(frozen=True)

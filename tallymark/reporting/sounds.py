@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallymark.data.audio import read_header, read_sound
+from tallymark.core.parallel import in_threads
 from tallymark.data.catalog import Catalog
-from tallymark.data.media import BadMedia
-from tallymark.data.threads import in_threads
+from tallymark.io.audio import read_header, read_sound
+from tallymark.io.media import BadMedia
 from tallymark.reporting.drawings import levels
+from tallymark.reporting.humanize import clock, number, plural
 from tallymark.reporting.picks import Pick, drawable
 from tallymark.reporting.survey import Survey
-from tallymark.reporting.wording import clock, number, plural
 
 RATE = 1000
 """Samples a second to which sounds are brought: upcalls lie below 500 Hz."""

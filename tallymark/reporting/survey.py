@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tallymark.data.audio import read_header, read_sound
+from tallymark.core.parallel import in_threads
+from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.data.media import BadMedia
-from tallymark.data.threads import in_threads
-from tallymark.problems import Problem, Problems
+from tallymark.io.audio import read_header, read_sound
+from tallymark.io.media import BadMedia
 
 MOST = 600
 """Files that are opened; of more, that many are drawn by lot."""

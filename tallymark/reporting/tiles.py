@@ -9,14 +9,14 @@ from typing import Any
 import cv2
 import numpy as np
 
+from tallymark.core.parallel import in_threads
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import NO_GROUP, Catalog
-from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks, RotatedBoxes
-from tallymark.data.images import picture_size, read_picture
-from tallymark.data.media import BadMedia
-from tallymark.data.points import read_sweep
-from tallymark.data.threads import in_threads
-from tallymark.reporting.above import SIDE, corners_of, draw_above, draw_in_camera, seen_by_camera
+from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks, RotatedBoxes
+from tallymark.io.images import picture_size, read_picture
+from tallymark.io.lidar import read_sweep
+from tallymark.io.media import BadMedia
+from tallymark.reporting.bev_plots import SIDE, corners_of, draw_above, draw_in_camera, seen_by_camera
 from tallymark.reporting.counts import nouns
 from tallymark.reporting.drawings import (
     FOCUS,
@@ -31,10 +31,10 @@ from tallymark.reporting.drawings import (
     fit,
     write_label,
 )
+from tallymark.reporting.humanize import clock, plural
 from tallymark.reporting.page import tile
 from tallymark.reporting.picks import Pick
 from tallymark.reporting.sounds import WINDOW, read_levels, read_long_levels
-from tallymark.reporting.wording import clock, plural
 
 CROP = 96
 """Pixels that a look at one object shows at least."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from tallymark.core.console import as_text, plural, progress, show_table
 from tallymark.scoring.score import Score
-from tallymark.terminal import as_text, plural, progress, show_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
+from tallymark.core.console import as_text, plural, show_table
+from tallymark.core.options import as_assignments, describe
 from tallymark.data.annotations import Annotations
-from tallymark.reading import as_assignments, describe
 from tallymark.scoring.sweep import Sweep
-from tallymark.terminal import as_text, plural, show_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from tallymark.data.geometry import Pairs, Solid
-from tallymark.scoring.match import Match, match
+from tallymark.geometry import Pairs, Solid
+from tallymark.scoring.matching import Match, match
 
 Comparison = Literal["gt", "ge"]
 

@@ -11,14 +11,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tallymark.augmentation.sample import Sample
-from tallymark.centres.codes import CODES, Code
-from tallymark.centres.cover import FINE, draw_cover
-from tallymark.centres.targets import draw_targets
-from tallymark.data.threads import ahead
-from tallymark.model.network import CentreTruth
-from tallymark.predicting.raw import Model
-from tallymark.recipe import Recipe
+from tallymark.core.parallel import ahead
+from tallymark.core.recipe import Recipe
+from tallymark.detector.coders import CODES, Code
+from tallymark.detector.mask_refinement import FINE, draw_cover
+from tallymark.detector.network import CentreTruth
+from tallymark.detector.targets import draw_targets
+from tallymark.inference.pipeline import Model
+from tallymark.modalities.sample import Sample
 
 BLUNT = 1.6
 """How broad the top of the heat is for shapes that are corrected after they are told."""

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from tallymark.recipe import Recipe
+from tallymark.core.recipe import Recipe
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 """Options of the C library's `mallopt`."""

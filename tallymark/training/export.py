@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tallymark.model.network import Network
-from tallymark.predicting.card import KEY, Card
+from tallymark.detector.network import Network
+from tallymark.inference.metadata import KEY, Card
 
 INPUT = "input"
 

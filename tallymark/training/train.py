@@ -10,32 +10,32 @@ from typing import Any
 
 import numpy as np
 
+from tallymark.core.problems import EVERY, BadInput, Problem, Problems
+from tallymark.core.recipe import LidarRecipe, PictureRecipe, Recipe, SoundRecipe, class_groups
 from tallymark.data.annotations import Annotations, join_items
 from tallymark.data.catalog import Catalog
-from tallymark.data.geometry import Instants
+from tallymark.data.folds import Folds, make_folds
 from tallymark.data.items import Items
-from tallymark.data.splits import Folds, make_folds
-from tallymark.model.network import Classes, Network, make_network
-from tallymark.model.weights import WEIGHTS, read_state, write_state
-from tallymark.predicting.card import Card
-from tallymark.predicting.curve import Curve, measure
-from tallymark.predicting.raw import Raw, join_raw
-from tallymark.predicting.run import MODEL, Run
-from tallymark.predicting.tune import Rule, Tuning, cross_tuned, tune
-from tallymark.problems import EVERY, BadInput, Problem, Problems
-from tallymark.recipe import LidarRecipe, PictureRecipe, Recipe, SoundRecipe, class_groups
+from tallymark.detector.network import Classes, Network, make_network
+from tallymark.detector.weights import WEIGHTS, read_state, write_state
+from tallymark.geometry import Instants
+from tallymark.inference.metadata import Card
+from tallymark.inference.pipeline import Raw, join_raw
+from tallymark.inference.recall_curve import Curve, measure
+from tallymark.inference.run import MODEL, Run
+from tallymark.inference.tuning import Rule, Tuning, cross_tuned, tune
+from tallymark.modalities.audio.dataset import Recordings
+from tallymark.modalities.image.dataset import Pictures
+from tallymark.modalities.lidar.dataset import Sweeps
 from tallymark.scoring.score import Score
 from tallymark.training.batches import Batches, Source, Together
 from tallymark.training.devices import Place, take_place
+from tallymark.training.evaluator import Official
 from tallymark.training.export import export
-from tallymark.training.fit import CHECKPOINT, Fit
-from tallymark.training.judging import Official
-from tallymark.training.more import refuse_judged, renumber
-from tallymark.training.pictures import Pictures
-from tallymark.training.probe import begin_classes
-from tallymark.training.recordings import Recordings
-from tallymark.training.starts import learned_before, note_learned, weights_for
-from tallymark.training.sweeps import Sweeps
+from tallymark.training.extra_data import refuse_judged, renumber
+from tallymark.training.linear_probe import begin_classes
+from tallymark.training.loop import CHECKPOINT, Fit
+from tallymark.training.provenance import learned_before, note_learned, weights_for
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallymark import verbs
+from tallymark.api import data as verbs
 from tallymark.challenges.lyft.dialect import CLASSES
+from tallymark.core.problems import BadInput
+from tallymark.core.registry import challenge
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Cuboids
 from tallymark.data.items import Items
-from tallymark.problems import BadInput
-from tallymark.registry import challenge
+from tallymark.geometry import Cuboids
 from tests.reference import average_precision, greedy
 
 THRESHOLDS = [k / 20 for k in range(10, 20)]

@@ -14,8 +14,8 @@ import pytest
 import soundfile
 
 import tallymark
-from tallymark.data.audio import read_header
-from tallymark.problems import Problem
+from tallymark.core.problems import Problem
+from tallymark.io.audio import read_header
 from tests.made import NAMES
 from tests.sets import copy_of
 

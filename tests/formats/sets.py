@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from tallymark.data.folders import open_folder
-from tallymark.problems import Problem, Problems
+from tallymark.core.problems import Problem, Problems
+from tallymark.io.folders import open_folder
 
 
 def put(path: Path, text: str) -> Path:

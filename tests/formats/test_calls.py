@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import tallymark
+from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.geometry import Instants
 from tallymark.data.items import Items
 from tallymark.formats import read_calls, write_audacity, write_raven
-from tallymark.problems import Problems
+from tallymark.geometry import Instants
 from tests.formats.sets import listing, only, put, put_recording
 
 HEADER = "Selection\tView\tChannel\tBegin Time (s)\tEnd Time (s)\tLow Freq (Hz)\tHigh Freq (Hz)"

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import tallymark
+from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes, Masks
 from tallymark.data.items import Items
 from tallymark.formats import read_boxes, read_masks, write_coco_boxes, write_coco_masks
-from tallymark.problems import Problems
+from tallymark.geometry import Boxes, Masks
 from tests.formats.sets import coco, listing, only, put, put_picture
 from tests.made import annotations, columns_of
 

@@ -12,11 +12,11 @@ import pytest
 
 import tallymark
 from tallymark.challenges.lyft.dialect import CLASSES
-from tallymark.data.inside import points_inside
-from tallymark.data.points import read_sweep
+from tallymark.core.problems import Problems
 from tallymark.formats import read_cuboids
 from tallymark.formats.kitti import Frame, read_frame
-from tallymark.problems import Problems
+from tallymark.geometry.points_in_boxes import points_inside
+from tallymark.io.lidar import read_sweep
 from tests.formats.sets import listing, only, put, put_sweep
 
 # The lidar sits 1 m behind and 0.5 m above the camera; camera x is right, y down, z forward.

@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 
 import tallymark
 from tallymark.challenges.lyft.dialect import CLASSES
-from tallymark.cli import app
+from tallymark.cli.main import app
+from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Cuboids
 from tallymark.data.items import Items
 from tallymark.formats import read_nuscenes, write_nuscenes
-from tallymark.problems import Problems
+from tallymark.geometry import Cuboids
 from tests.formats.sets import only, put
 from tests.made import annotations
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.data.geometry import Masks
 from tallymark.formats.gathered import Refused
 from tallymark.formats.outlines import (
     counts_of,
@@ -20,6 +19,7 @@ from tallymark.formats.outlines import (
     runs_of_counts,
     union,
 )
+from tallymark.geometry import Masks
 
 SHAPE = (40, 60)
 

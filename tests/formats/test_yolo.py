@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import tallymark
+from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
 from tallymark.formats import read_boxes
-from tallymark.problems import Problems
 from tests.formats.sets import listing, only, put, put_picture
 
 

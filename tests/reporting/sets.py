@@ -11,13 +11,13 @@ import polars as pl
 import soundfile
 
 from tallymark.data.annotations import Annotations
-from tallymark.data.audio import RECORDING
 from tallymark.data.catalog import Catalog
-from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks
-from tallymark.data.images import PICTURE
 from tallymark.data.items import Items
-from tallymark.data.media import Medium
-from tallymark.data.points import SWEEP
+from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks
+from tallymark.io.audio import RECORDING
+from tallymark.io.images import PICTURE
+from tallymark.io.lidar import SWEEP
+from tallymark.io.media import Medium
 
 HOSTILE = "<script>alert(1)</script>"
 

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Instants
 from tallymark.data.items import Items
-from tallymark.predicting.curve import Curve
+from tallymark.geometry import Instants
+from tallymark.inference.recall_curve import Curve
 from tallymark.reporting.calls import (
     begun,
     call_summary,

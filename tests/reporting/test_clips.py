@@ -16,10 +16,10 @@ import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark import verbs
+from tallymark.api import data as verbs
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Instants
-from tallymark.data.spectrogram import Ear, levels
+from tallymark.geometry import Instants
+from tallymark.modalities.audio.spectrogram import Ear, levels
 from tallymark.reporting.clips import AROUND, choose_clips, write_clips
 from tallymark.reporting.drawings import draw_spectrogram
 

@@ -13,16 +13,16 @@ import pytest
 from typer.testing import CliRunner
 
 import tallymark
-from tallymark.cli import app
+from tallymark.cli.main import app
+from tallymark.core.problems import BadInput
+from tallymark.core.registry import challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.drive import Drive
-from tallymark.data.frames import Poses
-from tallymark.data.geometry import Cuboids
 from tallymark.data.items import Items
-from tallymark.data.points import SWEEP
-from tallymark.problems import BadInput
-from tallymark.registry import challenge
+from tallymark.geometry import Cuboids
+from tallymark.geometry.poses import Poses
+from tallymark.io.lidar import SWEEP
 from tallymark.reporting.distances import tally_distances
 from tests.challenges.test_lyft import scene
 from tests.formats.sets import put, put_sweep

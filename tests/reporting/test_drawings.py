@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallymark.data.geometry import Boxes, Cuboids, Instants, Masks
-from tallymark.reporting.above import View, colour_of, corners_of, draw_above, seen_by_camera
+from tallymark.geometry import Boxes, Cuboids, Instants, Masks
+from tallymark.reporting.bev_plots import View, colour_of, corners_of, draw_above, seen_by_camera
 from tallymark.reporting.drawings import (
     TRUTH,
     blank,

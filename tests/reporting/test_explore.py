@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 import soundfile
 
+from tallymark.core.problems import Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.geometry import Cuboids
 from tallymark.data.items import Items
-from tallymark.problems import Problem, Problems
+from tallymark.geometry import Cuboids
 from tallymark.reporting.explore import write_page
 from tallymark.reporting.measures import positions
 from tallymark.reporting.sounds import call_picks

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallymark import verbs
+from tallymark.api import data as verbs
+from tallymark.core.registry import challenge
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes
 from tallymark.data.items import Items
-from tallymark.registry import challenge
+from tallymark.geometry import Boxes
 from tallymark.scoring.compare import compare_scores
 
 

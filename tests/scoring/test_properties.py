@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tallymark.core.registry import challenge
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Labels
 from tallymark.data.items import Items
-from tallymark.registry import challenge
+from tallymark.geometry import Labels
 from tests.made import NAMES, annotations
 
 SEEDS = range(25)

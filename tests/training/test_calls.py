@@ -14,15 +14,16 @@ import soundfile
 from typer.testing import CliRunner
 
 import tallymark
-from tallymark import modelling, verbs
-from tallymark.cli import app
+from tallymark.api import data as verbs
+from tallymark.api import models as modelling
+from tallymark.cli.main import app
+from tallymark.core.problems import BadInput
+from tallymark.core.recipe import PictureRecipe, SoundRecipe
+from tallymark.detector.network import make_network
 from tallymark.formats import write_raven
-from tallymark.model.network import make_network
-from tallymark.predicting.card import Card
-from tallymark.predicting.curve import Curve
-from tallymark.predicting.predict import Predictor
-from tallymark.problems import BadInput
-from tallymark.recipe import PictureRecipe, SoundRecipe
+from tallymark.inference.metadata import Card
+from tallymark.inference.predictor import Predictor
+from tallymark.inference.recall_curve import Curve
 from tallymark.reporting.calls import tally_hours
 from tallymark.training.export import export
 
@@ -220,7 +221,7 @@ def test_a_damaged_recording_is_heard_up_to_the_damage(tmp_path: Path) -> None:
 def test_windows_side_by_side_change_nothing(run: Path, folder: Path, runtime: Any, monkeypatch: Any) -> None:
     if runtime == "openvino":
         pytest.importorskip("openvino")
-    monkeypatch.setattr("tallymark.predicting.windows.HEARD", 64)  # many windows
+    monkeypatch.setattr("tallymark.modalities.tiling.HEARD", 64)  # many windows
     catalog, model = tallymark.read("upcalls", folder), sorted(run.glob("fold-*/model.onnx"))[:1]
     one, three = (Predictor(model, runtime, threads).predict(catalog).raw for threads in (1, 3))
     assert one.found is not None

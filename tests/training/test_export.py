@@ -12,19 +12,19 @@ import polars as pl
 import pytest
 import torch
 
+from tallymark.core.problems import BadInput, Problem, Problems
+from tallymark.core.recipe import PictureRecipe
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes
-from tallymark.data.images import PICTURE
 from tallymark.data.items import Items
-from tallymark.model.network import Network, make_network
-from tallymark.predicting.card import KEY, Card
-from tallymark.predicting.predict import Predictor
-from tallymark.predicting.raw import Maps, look
-from tallymark.predicting.runtime import Runtime, Session
-from tallymark.problems import BadInput, Problem, Problems
-from tallymark.recipe import PictureRecipe
+from tallymark.detector.network import Network, make_network
+from tallymark.geometry import Boxes
+from tallymark.inference.metadata import KEY, Card
+from tallymark.inference.pipeline import Maps, look
+from tallymark.inference.predictor import Predictor
+from tallymark.inference.session import Runtime, Session
+from tallymark.io.images import PICTURE
+from tallymark.training.adapter import as_model
 from tallymark.training.export import export
-from tallymark.training.shown import as_model
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import tallymark
-from tallymark.demo import SOLUTION, reading_of
-from tallymark.registry import challenge
+from tallymark.cli.demo import SOLUTION, reading_of
+from tallymark.core.registry import challenge
 
 MARGIN = {"wheat": 0.25, "ships": 0.1, "food": 0.3, "upcalls": 0.3, "lyft": 0.08}
 """By how much the official score must be better than that of a guess."""

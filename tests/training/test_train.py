@@ -19,8 +19,9 @@ import pytest
 import torch
 
 import tallymark
-from tallymark.problems import BadInput
-from tallymark.training import fit, recordings
+from tallymark.core.problems import BadInput
+from tallymark.modalities.audio import dataset as recordings
+from tallymark.training import loop as fit
 from tests.sets import copy_of
 
 QUICK = {"width": 4, "neck": 8, "side": 64, "crop": 64, "epochs": 3, "batch": 4, "judged": 3, "views": 1}

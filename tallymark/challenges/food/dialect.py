@@ -12,15 +12,15 @@ import numpy as np
 import polars as pl
 
 from tallymark.challenges.food.rule import Reading
+from tallymark.core.problems import Problems, clip
 from tallymark.data.annotations import Annotations
-from tallymark.data.folders import PICTURES, media_files, test_part
-from tallymark.data.geometry import Labels
 from tallymark.data.items import Items
-from tallymark.data.tables import Table, number_text, read_table, write_table
-from tallymark.data.tokens import NOT_AN_INTEGER, read_numbers
-from tallymark.problems import Problems, clip
-from tallymark.submit.dialect import Note, Row
-from tallymark.submit.rows import bad_header, one_row_each, read_ids
+from tallymark.geometry import Labels
+from tallymark.io.folders import PICTURES, media_files, test_part
+from tallymark.io.tables import Table, number_text, read_table, write_table
+from tallymark.io.tokens import NOT_AN_INTEGER, read_numbers
+from tallymark.submission.dialect import Note, Row
+from tallymark.submission.rows import bad_header, one_row_each, read_ids
 
 FORMS = ("seed", "kaggle")
 ID_NAMES = ("image_name", "img_name")

@@ -9,12 +9,12 @@ import numpy as np
 
 from tallymark.challenges.food import dialect
 from tallymark.challenges.food.rule import Reading
+from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.catalog import Catalog
-from tallymark.data.folders import open_folder
-from tallymark.data.geometry.label import MOST_CLASSES
-from tallymark.data.images import PICTURE
-from tallymark.data.layout import choose_table, read_layout
-from tallymark.problems import Problem, Problems, clip
+from tallymark.datasets.table_dataset import choose_table, read_layout
+from tallymark.geometry.labels import MOST_CLASSES
+from tallymark.io.folders import open_folder
+from tallymark.io.images import PICTURE
 
 TABLES = {part: (f"{part}_labels.csv", f"{part}_info.csv") for part in ("train", "val")}
 CLASSES = ("class_list.txt", "classes.txt")

@@ -1,6 +1,6 @@
 """How to train for food: many dishes that look alike, and labels that are often wrong."""
 
-from tallymark.recipe import PictureRecipe
+from tallymark.core.recipe import PictureRecipe
 
 SMALL = PictureRecipe().but(
     finds="labels",

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from tallymark import reading as readings
+from tallymark.core import options as readings
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Labels
+from tallymark.geometry import Labels
 from tallymark.scoring.score import Score, item_table, weighted_mean
 
 

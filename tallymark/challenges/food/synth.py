@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tallymark.data.tables import number_text, write_table
-from tallymark.problems import Problem, Problems
-from tallymark.reading import Share
-from tallymark.scenes.crew import make_each, stream, test_share
-from tallymark.scenes.dishes.menu import LARGEST, dish, look_alikes
-from tallymark.scenes.dishes.photographs import SMALLEST, photograph
-from tallymark.scenes.names import SIDES
-from tallymark.scenes.paint import save_jpeg
+from tallymark.core.options import Share
+from tallymark.core.problems import Problem, Problems
+from tallymark.io.tables import number_text, write_table
+from tallymark.synthetic.dishes.menu import LARGEST, dish, look_alikes
+from tallymark.synthetic.dishes.photographs import SMALLEST, photograph
+from tallymark.synthetic.names import SIDES
+from tallymark.synthetic.paint import save_jpeg
+from tallymark.synthetic.streams import make_each, stream, test_share
 
 PARTS = ("train", "val", "test")
 CONFUSED = 0.8

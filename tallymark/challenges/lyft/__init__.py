@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tallymark.challenges.lyft import dialect
 from tallymark.challenges.lyft.rule import Reading, score
-from tallymark.registry import Challenge
+from tallymark.core.registry import Challenge
 
 CHALLENGE = Challenge(
     name="lyft",

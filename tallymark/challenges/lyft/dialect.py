@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 
 from tallymark.challenges.lyft.rule import Reading
+from tallymark.core.problems import Problems, nearest
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Cuboids
-from tallymark.data.relations import is_json, sample_tokens
-from tallymark.problems import Problems, nearest
-from tallymark.submit.dialect import Note, Row
-from tallymark.submit.records import Records, RecordSheet, is_number
+from tallymark.geometry import Cuboids
+from tallymark.io.nuscenes_tables import is_json, sample_tokens
+from tallymark.submission.dialect import Note, Row
+from tallymark.submission.prediction_string import Records, RecordSheet, is_number
 
 FORMS = ("official", "nuscenes")
 CLASSES = (

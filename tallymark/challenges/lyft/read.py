@@ -8,14 +8,14 @@ from pathlib import Path
 
 from tallymark.challenges.lyft import dialect
 from tallymark.challenges.lyft.rule import Reading
+from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
-from tallymark.data.driven import read_driven
-from tallymark.data.folders import open_folder
-from tallymark.data.layout import choose_table, read_layout
-from tallymark.data.media import Medium
-from tallymark.data.points import SWEEP, look_at_sweep
+from tallymark.datasets.drive_dataset import read_driven
+from tallymark.datasets.table_dataset import choose_table, read_layout
 from tallymark.formats import read_cuboids
-from tallymark.problems import Problems
+from tallymark.io.folders import open_folder
+from tallymark.io.lidar import SWEEP, look_at_sweep
+from tallymark.io.media import Medium
 
 COLUMNS = 5
 LYFT_SWEEP = Medium("sweep", SWEEP.suffixes, partial(look_at_sweep, columns=COLUMNS))

@@ -1,6 +1,6 @@
 """How to train for lyft: cars by the dozen, few of anything else, and most points close to the vehicle."""
 
-from tallymark.recipe import LidarRecipe
+from tallymark.core.recipe import LidarRecipe
 
 SMALL = LidarRecipe().but(
     groups="car | other_vehicle, bus, truck, emergency_vehicle | bicycle, motorcycle | pedestrian, animal",

@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from tallymark import reading as readings
+from tallymark.core import options as readings
 from tallymark.data.annotations import Annotations, same_classes
-from tallymark.data.geometry import Cuboids
-from tallymark.scoring.match import Match
+from tallymark.geometry import Cuboids
+from tallymark.scoring.matching import Match
 from tallymark.scoring.precision import average_precision
 from tallymark.scoring.score import (
     Score,

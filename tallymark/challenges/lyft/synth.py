@@ -12,17 +12,17 @@ import numpy as np
 import polars as pl
 
 from tallymark.challenges.lyft.dialect import TRUTH
+from tallymark.core.options import Share
+from tallymark.core.problems import Problem, Problems
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Cuboids
 from tallymark.data.items import Items
-from tallymark.data.tables import write_table
-from tallymark.problems import Problem, Problems
-from tallymark.reading import Share
-from tallymark.scenes.crew import test_share
-from tallymark.scenes.street.bodies import CLASSES
-from tallymark.scenes.street.drive import VIEWS, Frame, Rig, map_of, record_drives
-from tallymark.scenes.street.raycast import Lidar
-from tallymark.scenes.street.tables import ANSWERS, MAP, tables_of
+from tallymark.geometry import Cuboids
+from tallymark.io.tables import write_table
+from tallymark.synthetic.streams import test_share
+from tallymark.synthetic.street.bodies import CLASSES
+from tallymark.synthetic.street.drive import VIEWS, Frame, Rig, map_of, record_drives
+from tallymark.synthetic.street.raycast import Lidar
+from tallymark.synthetic.street.tables import ANSWERS, MAP, tables_of
 
 CAMERAS = {"none": 0, "front": 1, "ahead": 3, "around": 6}
 MOST = {"samples_per_scene": 1000, "beams": 256, "columns": 8192, "image_width": 4096}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tallymark.challenges.ships import dialect
 from tallymark.challenges.ships.rule import Reading, score
-from tallymark.registry import Challenge
+from tallymark.core.registry import Challenge
 
 CHALLENGE = Challenge(
     name="ships",

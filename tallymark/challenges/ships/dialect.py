@@ -8,15 +8,15 @@ import numpy as np
 import polars as pl
 
 from tallymark.challenges.ships.rule import Reading
+from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
-from tallymark.data.folders import PICTURES, media_files, test_part
-from tallymark.data.geometry import Masks
 from tallymark.data.items import first_seen
-from tallymark.data.tables import Table, number_text, write_table
-from tallymark.problems import Problems
-from tallymark.submit.dialect import Note, Row
-from tallymark.submit.rows import open_table, read_ids
-from tallymark.submit.runs import mend_runs, read_masks, without_contested
+from tallymark.geometry import Masks
+from tallymark.io.folders import PICTURES, media_files, test_part
+from tallymark.io.tables import Table, number_text, write_table
+from tallymark.submission.dialect import Note, Row
+from tallymark.submission.rle import mend_runs, read_masks, without_contested
+from tallymark.submission.rows import open_table, read_ids
 
 FORMS = ("official",)
 HEADER = ["ImageId", "EncodedPixels"]

@@ -10,13 +10,13 @@ import numpy as np
 
 from tallymark.challenges.ships import dialect
 from tallymark.challenges.ships.rule import Reading
+from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.data.folders import open_folder
-from tallymark.data.images import PICTURE, picture_size
-from tallymark.data.layout import read_layout
-from tallymark.data.media import BadMedia
+from tallymark.datasets.table_dataset import read_layout
 from tallymark.formats import read_masks
-from tallymark.problems import Problem, Problems
+from tallymark.io.folders import open_folder
+from tallymark.io.images import PICTURE, picture_size
+from tallymark.io.media import BadMedia
 
 TABLES = {"train": ("train_ship_segmentations_v2.csv", "train_ship_segmentations.csv")}
 LOOKED_AT = 5

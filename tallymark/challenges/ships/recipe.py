@@ -1,6 +1,6 @@
 """How to train for ships: most chips are empty, and one false ship there costs the whole chip."""
 
-from tallymark.recipe import PictureRecipe
+from tallymark.core.recipe import PictureRecipe
 
 SMALL = PictureRecipe().but(
     finds="masks",

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tallymark import reading as readings
+from tallymark.core import options as readings
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Masks
-from tallymark.scoring.match import Match
+from tallymark.geometry import Masks
+from tallymark.scoring.matching import Match
 from tallymark.scoring.score import Score, swept_score
 from tallymark.scoring.sweep import Comparison, sweep
 

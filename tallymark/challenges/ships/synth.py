@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from tallymark.challenges.ships import dialect
+from tallymark.core.options import Share
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Masks
 from tallymark.data.items import Items
-from tallymark.data.tables import write_table
-from tallymark.reading import Share
-from tallymark.scenes.crew import make_each, stream, test_share
-from tallymark.scenes.names import check_side, hex_names
-from tallymark.scenes.paint import save_jpeg
-from tallymark.scenes.sea.chips import Window, prepare, scene
+from tallymark.geometry import Masks
+from tallymark.io.tables import write_table
+from tallymark.synthetic.names import check_side, hex_names
+from tallymark.synthetic.paint import save_jpeg
+from tallymark.synthetic.sea.chips import Window, prepare, scene
+from tallymark.synthetic.streams import make_each, stream, test_share
 
 TRAIN, TEST, WAVES, LINKS = 0, 1, 2, 3
 CROWDS = np.array([0.637, 0.18, 0.07, 0.038, 0.022, *[0.0084] * 5, *[0.0022] * 5])

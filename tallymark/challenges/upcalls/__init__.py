@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tallymark.challenges.upcalls import dialect
 from tallymark.challenges.upcalls.rule import Reading, score
-from tallymark.registry import Challenge
+from tallymark.core.registry import Challenge
 
 CHALLENGE = Challenge(
     name="upcalls",

@@ -8,15 +8,15 @@ import numpy as np
 import polars as pl
 
 from tallymark.challenges.upcalls.rule import Reading
+from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
-from tallymark.data.folders import RECORDINGS, media_files, test_part
-from tallymark.data.geometry import Instants
 from tallymark.data.items import first_seen
-from tallymark.data.tables import Table, number_text, read_table, write_table
-from tallymark.problems import Problems
-from tallymark.submit.dialect import Note, Row
-from tallymark.submit.records import is_number
-from tallymark.submit.rows import bad_header, open_table, read_ids
+from tallymark.geometry import Instants
+from tallymark.io.folders import RECORDINGS, media_files, test_part
+from tallymark.io.tables import Table, number_text, read_table, write_table
+from tallymark.submission.dialect import Note, Row
+from tallymark.submission.prediction_string import is_number
+from tallymark.submission.rows import bad_header, open_table, read_ids
 
 FORMS = ("official", "scored")
 """With the two columns of the challenge; or with a third one, `score`, which the published script ignores."""

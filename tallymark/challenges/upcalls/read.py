@@ -6,12 +6,12 @@ from pathlib import Path
 
 from tallymark.challenges.upcalls import dialect
 from tallymark.challenges.upcalls.rule import Reading
-from tallymark.data.audio import RECORDING
+from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.data.folders import open_folder
-from tallymark.data.recorded import read_recorded
+from tallymark.datasets.audio_dataset import read_recorded
 from tallymark.formats import read_calls
-from tallymark.problems import Problem, Problems
+from tallymark.io.audio import RECORDING
+from tallymark.io.folders import open_folder
 
 SCHEMAS = ({"filename", "timestamp"}, {"filename", "start", "end"})
 ANSWERS = ("solution", "sample_submission", "submission", "folds", "problems")

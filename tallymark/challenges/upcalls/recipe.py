@@ -1,6 +1,6 @@
 """How to train for upcalls: a second of a rising tone in hours of noise, at another site with another recorder."""
 
-from tallymark.recipe import SoundRecipe
+from tallymark.core.recipe import SoundRecipe
 
 SMALL = SoundRecipe().but(
     width=16,

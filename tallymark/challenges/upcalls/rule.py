@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Instants
-from tallymark.scoring.match import settle
+from tallymark.geometry import Instants
+from tallymark.scoring.matching import settle
 from tallymark.scoring.score import Score, item_table
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from tallymark.data.audio import hours_of, read_sound
-from tallymark.data.folders import RECORDINGS, media_files
-from tallymark.data.media import BadMedia
-from tallymark.data.tables import number_text, write_table
-from tallymark.problems import BadInput, Problem, Problems
-from tallymark.reading import Share
-from tallymark.scenes.crew import make_each, stream, test_share
-from tallymark.scenes.ocean.backgrounds import add_upcalls
-from tallymark.scenes.ocean.recordings import BAY, GULF, Waters, record
+from tallymark.core.options import Share
+from tallymark.core.problems import BadInput, Problem, Problems
+from tallymark.io.audio import hours_of, read_sound
+from tallymark.io.folders import RECORDINGS, media_files
+from tallymark.io.media import BadMedia
+from tallymark.io.tables import number_text, write_table
+from tallymark.synthetic.ocean.backgrounds import add_upcalls
+from tallymark.synthetic.ocean.recordings import BAY, GULF, Waters, record
+from tallymark.synthetic.streams import make_each, stream, test_share
 
 TRAIN, TEST = 0, 1
 DAYS = 7

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tallymark.challenges.wheat import dialect
 from tallymark.challenges.wheat.rule import Reading, score
-from tallymark.registry import Challenge
+from tallymark.core.registry import Challenge
 
 CHALLENGE = Challenge(
     name="wheat",

@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 
 from tallymark.challenges.wheat.rule import Reading
+from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
-from tallymark.data.folders import PICTURES, media_files, test_part
-from tallymark.data.geometry import Boxes
 from tallymark.data.items import first_seen
-from tallymark.data.tables import number_text
-from tallymark.data.tokens import read_numbers
-from tallymark.problems import Problems
-from tallymark.submit.dialect import Note, Row
-from tallymark.submit.records import RecordSheet, is_number
-from tallymark.submit.rows import open_table, read_ids
+from tallymark.geometry import Boxes
+from tallymark.io.folders import PICTURES, media_files, test_part
+from tallymark.io.tables import number_text
+from tallymark.io.tokens import read_numbers
+from tallymark.submission.dialect import Note, Row
+from tallymark.submission.prediction_string import RecordSheet, is_number
+from tallymark.submission.rows import open_table, read_ids
 
 FORMS = ("official",)
 SHEET = RecordSheet("image_id", "PredictionString", ("confidence", "x", "y", "width", "height"))

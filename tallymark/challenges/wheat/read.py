@@ -10,13 +10,13 @@ import polars as pl
 
 from tallymark.challenges.wheat import dialect
 from tallymark.challenges.wheat.rule import Reading
+from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
-from tallymark.data.folders import open_folder
-from tallymark.data.images import PICTURE
-from tallymark.data.layout import read_layout
-from tallymark.data.tables import read_table
+from tallymark.datasets.table_dataset import read_layout
 from tallymark.formats import read_boxes
-from tallymark.problems import Problems
+from tallymark.io.folders import open_folder
+from tallymark.io.images import PICTURE
+from tallymark.io.tables import read_table
 
 TABLES = {"train": ("train.csv",)}
 

@@ -1,6 +1,6 @@
 """How to train for wheat: heads are small, many and alike, and the next field looks different."""
 
-from tallymark.recipe import PictureRecipe
+from tallymark.core.recipe import PictureRecipe
 
 SMALL = PictureRecipe().but(
     finds="boxes",

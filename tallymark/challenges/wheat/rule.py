@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tallymark import reading as readings
+from tallymark.core import options as readings
 from tallymark.data.annotations import Annotations
-from tallymark.data.geometry import Boxes
-from tallymark.scoring.match import Match
+from tallymark.geometry import Boxes
+from tallymark.scoring.matching import Match
 from tallymark.scoring.score import Score, critical_success, fill_empty, swept_score
 from tallymark.scoring.sweep import Comparison, sweep
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tallymark.data.tables import write_table
-from tallymark.reading import Share
-from tallymark.scenes.crew import make_each, stream, test_share
-from tallymark.scenes.field.plots import STYLES, Plot, photograph, prepare
-from tallymark.scenes.names import check_side, hex_names
-from tallymark.scenes.paint import save_jpeg
+from tallymark.core.options import Share
+from tallymark.io.tables import write_table
+from tallymark.synthetic.field.plots import STYLES, Plot, photograph, prepare
+from tallymark.synthetic.names import check_side, hex_names
+from tallymark.synthetic.paint import save_jpeg
+from tallymark.synthetic.streams import make_each, stream, test_share
 
 TRAIN, TEST, PLOTS, PLACES = 0, 1, 2, 3
 SOURCES = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
+from tallymark.data.checks.duplicates import check_twins
 from tallymark.data.checks.media import check_media, look_at_all
 from tallymark.data.checks.truth import check_truth
-from tallymark.data.checks.twins import check_twins
-from tallymark.problems import Problems
 
 __all__ = ["check_catalog", "look_at_all"]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tallymark.core.parallel import in_threads
+from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.data.images import look_at_picture
-from tallymark.data.media import BadMedia, Look
-from tallymark.data.threads import in_threads
-from tallymark.problems import Problem, Problems
+from tallymark.io.images import look_at_picture
+from tallymark.io.media import BadMedia, Look
 
 Seen = list[Look | BadMedia | None]
 """For each item what its file looks like, why it cannot be read, or None where it is missing."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from tallymark.core.problems import Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.checks.media import Seen, extents
-from tallymark.data.geometry import Boxes, Cuboids, Instants, Labels, Masks, Solid
-from tallymark.problems import Problem, Problems
+from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks, Solid
 
 TINY_SIDE, TINY_AREA = 5 / 1024, 50 / 1024**2
 """Boxes up to this share of a side, or below this share of the picture, are slivers."""

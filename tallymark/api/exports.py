@@ -1,0 +1,100 @@
+"""What `predict` writes beside the submission: tables, and of calls also pages, tables for other tools, and clips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tallymark.api.models import refuse_paths
+from tallymark.core.problems import BadInput, Problem
+from tallymark.core.recipe import Recipe, SoundRecipe
+from tallymark.formats import write_audacity, write_raven
+from tallymark.inference.predictor import Predicted
+from tallymark.io.tables import write_frame
+from tallymark.modalities.audio.spectrogram import Ear
+from tallymark.modalities.inputs import ear_of
+from tallymark.reporting.calls import call_summary, list_calls, tally_days, tally_hours, write_calls_page
+from tallymark.reporting.clips import write_clips
+from tallymark.reporting.measurements import summary, tally_items, tally_objects
+
+SECONDS = 1.0
+"""How long a call is, where the model does not know."""
+OF_CALLS = ("days", "plot", "raven", "audacity", "clips")
+"""What is written of calls only."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where to write what, if anywhere. ground: metres to a pixel. each: clips of a kind."""
+
+    counts: Path | None
+    objects: Path | None
+    ground: float | None
+    days: Path | None
+    plot: Path | None
+    raven: Path | None
+    audacity: Path | None
+    clips: Path | None
+    each: int
+
+    @property
+    def files(self) -> list[Path]:
+        return [path for path in (self.counts, self.objects, self.days, self.plot) if path is not None]
+
+    @property
+    def paths(self) -> list[Path]:
+        return self.files + [path for path in (self.raven, self.audacity, self.clips) if path is not None]
+
+    def refuse(self, recipe: Recipe) -> None:
+        """What does not go with the model, or cannot be written, before any work is done."""
+        other = {name: "a model of calls in recordings" for name in OF_CALLS if recipe.finds != "instants"}
+        if recipe.finds not in ("boxes", "masks"):
+            other["ground"] = "a model of boxes or masks in pictures"
+        if recipe.finds == "labels":
+            other["counts"] = "a model that finds things to count"
+        for name, expected in other.items():
+            if getattr(self, name) is not None:
+                raise BadInput(Problem("bad_option", "predict", f"--{name}", expected, "leave it out"))
+        refuse_paths(self.files)
+        for folder in (self.raven, self.audacity):
+            if folder is not None and folder.is_file():
+                raise BadInput(Problem("bad_path", str(folder), "a file", "a folder", "name another"))
+        if self.clips is not None and self.clips.exists() and (not self.clips.is_dir() or any(self.clips.iterdir())):
+            remedy = "name a new folder: clips of two runs would be mixed up"
+            raise BadInput(Problem("not_empty", str(self.clips), "something", "a new or empty folder", remedy))
+
+    def write(self, predicted: Predicted) -> dict[str, float | None]:
+        """Write it all; returns the findings in a few numbers."""
+        recipe = predicted.recipe
+        if isinstance(recipe, SoundRecipe):
+            return self._of_calls(predicted, ear_of(recipe))
+        table = tally_items(predicted.found, predicted.raw.size, self.ground)
+        if self.counts is not None:
+            write_frame(self.counts, table)
+        if self.objects is not None:
+            write_frame(self.objects, tally_objects(predicted.found, self.ground))
+        told = summary(table)
+        return told if recipe.finds != "labels" else {"items": told["items"]}  # each picture has as many labels
+
+    def _of_calls(self, predicted: Predicted, ear: Ear) -> dict[str, float | None]:
+        calls, seconds, cut = predicted.found, predicted.raw.size[:, 0], predicted.recipe.cut
+        hours = tally_hours(calls, seconds, predicted.catalog.files)
+        if self.counts is not None:
+            write_frame(self.counts, hours)
+        if self.objects is not None:
+            write_frame(self.objects, list_calls(calls))
+        if self.days is not None:
+            write_frame(self.days, tally_days(hours))
+        if self.plot is not None:
+            title, lead = f"Calls in {predicted.catalog.root}", f"Everything surer than {cut:g}."
+            write_calls_page(hours, self.plot, title=title, lead=lead)
+        long = predicted.card.seconds or SECONDS
+        if self.raven is not None:
+            write_raven(calls, self.raven, (ear.low, ear.low + ear.bands / ear.window), unknown=long)
+        if self.audacity is not None:
+            write_audacity(calls, self.audacity, unknown=long)
+        if self.clips is not None and predicted.raw.found is not None:
+            write_clips(predicted.catalog, predicted.raw.found, cut, ear, self.clips, each=self.each)
+        return call_summary(calls, np.asarray(seconds))

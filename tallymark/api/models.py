@@ -1,0 +1,309 @@
+"""Training and predicting, as plain functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from tallymark.api.data import read, write
+from tallymark.core.options import parse_reading
+from tallymark.core.problems import EVERY, BadInput, Problem, Problems, nearest
+from tallymark.core.recipe import PictureRecipe, Recipe
+from tallymark.core.registry import Challenge, challenge, challenge_names
+from tallymark.data.annotations import Annotations
+from tallymark.data.catalog import Catalog
+from tallymark.geometry import Labels
+from tallymark.inference.predictor import Predicted, Predictor
+from tallymark.inference.run import MODEL, Run
+from tallymark.inference.session import Runtime
+from tallymark.inference.tuning import Rule
+from tallymark.io.audio import hours_of
+from tallymark.scoring.score import Score
+
+if TYPE_CHECKING:
+    from tallymark.training.train import Trained
+
+SHRUNK = 3
+"""Pictures so many times larger than what is shown of them are not what a model was trained on."""
+Source = str | Path
+Options = Mapping[str, Any]
+
+
+def train(
+    name: str,
+    folder: Source,
+    out: Source,
+    *,
+    preset: str = "small",
+    minutes: float | None = None,
+    resume: bool = False,
+    exclude: Source | None = None,
+    also: Sequence[Source] = (),
+    pseudo: Source | None = None,
+    split: Source | None = None,
+    reading: Options | None = None,
+    **changes: object,
+) -> Trained | None:
+    """Train on a data set, tune by the official rule on items held out, and write a run.
+
+    Parameters
+    ----------
+    preset: `tiny`, `small` or `full`, of which `changes` replace fields. minutes: fit the training into this time.
+    resume: go on with what is in `out`. exclude: a list of bad items. also: more data sets to learn from.
+    pseudo: a folder: what the run that `weights` names finds in its items without truth is learned from too.
+    split: a table of folds, as `tallymark.split` makes it, in place of dealing them.
+
+    Examples
+    --------
+    >>> tallymark.train("wheat", "global-wheat-detection", "run", minutes=40).score.value  # doctest: +SKIP
+    """
+    from tallymark.data.folds import read_folds
+
+    _need("torch", "onnx")
+    from tallymark.training.train import Plan
+    from tallymark.training.train import train as carry_out
+
+    what, options = challenge(name), dict(reading or {})
+    recipe = _changed(find_preset(name, preset), changes)
+    if minutes is not None and not minutes > 0:
+        remedy = "give e.g. 10, or leave it out"
+        raise BadInput(Problem("bad_option", "train", f"minutes={minutes:g}", "a number above 0", remedy))
+    chosen: Any = parse_reading(what.reading, options)
+    catalog = read(name, folder, exclude=exclude, **options)
+    more, problems = [read(name, place, **options) for place in also], Problems(EVERY)
+    if pseudo is not None:
+        more.append(_labelled_by(recipe.weights, name, pseudo, options, problems))
+    plan = Plan(
+        challenge=name,
+        rule=_rule(what, catalog, chosen, timed="hours" in options),
+        catalog=catalog,
+        recipe=recipe,
+        folder=Path(out),
+        also=tuple(found.select(found.labelled) for found in more),
+        minutes=minutes,
+        folds=None if split is None else read_folds(split),
+        resume=resume,
+        problems=problems,
+    )
+    trained = carry_out(plan)
+    if trained is not None and trained.told.chances is not None:
+        _list_suspects(trained)
+    if trained is not None and trained.curve is not None:
+        from tallymark.reporting.calls import write_recall_page
+
+        title = f"Recall of {trained.run.folder}"
+        write_recall_page(trained.curve, trained.tuning.recipe.cut, trained.run.folder / "recall.html", title=title)
+    return trained
+
+
+def _changed(preset: Recipe, changes: Options) -> Recipe:
+    """A preset with some fields replaced, but not what it finds: that is how the truth of the challenge is told."""
+    recipe = preset.but(**changes)
+    if recipe.finds != preset.finds:
+        found, expected = f"finds={recipe.finds}", f"{preset.finds}, as in the truth of the challenge"
+        raise BadInput(Problem("bad_option", "recipe", found, expected, "leave it out"))
+    return recipe
+
+
+def _rule(what: Challenge, catalog: Catalog, reading: Any, *, timed: bool) -> Rule:
+    """The official rule; where it asks for hours and none are given, with those of the recordings that are judged."""
+    if timed or not hasattr(reading, "hours"):
+        return lambda truth, predicted: what.score(truth, predicted, reading)
+    paths = [catalog.path(item) for item in range(len(catalog))]
+    lengths = np.array([0.0 if path is None else hours_of([path], Problems()) for path in paths])
+
+    def score(truth: Annotations[Any], predicted: Annotations[Any]) -> Score:
+        hours = round(float(lengths[catalog.items.find(truth.items.ids)].sum()), 6)
+        return what.score(truth, predicted, replace(reading, hours=hours) if hours > 0 else reading)
+
+    return score
+
+
+def _need(*packages: str) -> None:
+    """Say which packages are missing, before one of them is imported."""
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        found, remedy = f"no {' and no '.join(missing)}", "pip install 'tallymark[train]'"
+        raise BadInput(Problem("not_installed", "training", found, "the packages that training needs", remedy))
+
+
+def _list_suspects(trained: Trained) -> None:
+    """Write down which labels are probably wrong, and how often those of each class are agreed with.
+
+    Both are of items whose models did not learn from them.
+    """
+    from tallymark.inference.label_errors import agreement, find_suspects
+    from tallymark.io.tables import write_frame
+    from tallymark.reporting.label_errors import write_suspects
+
+    told, folder = trained.told, trained.run.folder
+    seen = np.isfinite(told.size).all(axis=1)
+    judged = trained.judged.select(seen)
+    if told.chances is None or judged.truth is None or not len(judged):
+        return
+    label, classes = judged.truth.shapes.label[judged.truth.offsets[:-1]], judged.truth.classes
+    write_frame(folder / "agreement.csv", agreement(told.chances[seen], label, classes))
+    suspects = find_suspects(told.chances[seen], label, judged.items, classes, most=len(judged))
+    write_frame(folder / "suspects.csv", suspects)
+    write_suspects(judged, suspects, folder / "suspects.html", title=f"Suspected labels in {judged.root}")
+
+
+def find_preset(name: str, preset: str) -> Recipe:
+    """A challenge's recipe of that name."""
+    presets: dict[str, Recipe] = challenge(name).module("recipe").PRESETS
+    if preset not in presets:
+        raise BadInput(Problem("bad_option", "preset", f"'{preset}'", "a preset", nearest(preset, list(presets))))
+    return presets[preset]
+
+
+def predict(
+    model: Source | Predictor,
+    folder: Source,
+    out: Source | None = None,
+    *,
+    part: str = "auto",
+    runtime: Runtime = "onnxruntime",
+    form: str | None = None,
+    fp_per_hour: float | None = None,
+    journal: Source | None = None,
+    reading: Options | None = None,
+    **changes: object,
+) -> Predicted:
+    """Find things in a folder by a run, a model file, or the model that comes with a challenge.
+
+    Parameters
+    ----------
+    model: what to use, or the `Predictor` that `open_model` made of it.
+    out: the submission to write, if any; `form` is its form. part: `train`, `val`, `test`, `all`, or `auto`: the test
+        part if there is one, else all. runtime: `onnxruntime`, or `openvino`, which is faster on most CPUs.
+    fp_per_hour: (recordings) choose the cut that cost at most so many false positives an hour in training.
+    journal: a folder that keeps what the models say: work that was interrupted goes on from there, and another cut
+        takes no time. changes: fields of the recipe, as `views="8"` or `cut=0.4`.
+
+    Examples
+    --------
+    >>> tallymark.predict("wheat", "photographs").found.counts  # doctest: +SKIP
+    """
+    predictor = model if isinstance(model, Predictor) else open_model(model, runtime)
+    options, name, notes = dict(reading or {}), predictor.card.challenge, []
+    _refuse_form(name, form)
+    refuse_paths([] if out is None else [Path(out)])
+    if journal is not None and Path(journal).is_file():
+        raise BadInput(Problem("bad_path", str(journal), "a file", "a folder, there or new", "name another"))
+    if fp_per_hour is not None:
+        if "cut" in changes:
+            found, remedy = f"cut={changes['cut']} and fp_per_hour={fp_per_hour:g}", "leave out one of the two"
+            raise BadInput(Problem("bad_option", "predict", found, "one way to choose the cut", remedy))
+        choice = predictor.cut_for(fp_per_hour)
+        changes = {**changes, "cut": choice.cut}
+        notes += [choice.note] if choice.note else []
+    chosen: Any = parse_reading(challenge(name).reading, options)
+    every, shape = read(name, folder, **options), getattr(chosen, "shape", None)
+    catalog = choose_part(every, part)
+    if len(catalog) < len(every):
+        looked = f"{len(catalog)} of {len(every)} {every.medium.noun}s"
+        notes.append(f"looked at part {catalog.part[0]}: {looked}; --part all looks at all")
+    kept = None if journal is None else Path(journal)
+    predicted = predictor.predict(catalog, None if out is None else shape, kept, **changes)
+    predicted.problems.merge(every.notes)
+    notes += [] if "side" in changes else _shrunk(predicted)
+    predicted = replace(predicted, notes=tuple(notes))
+    if out is not None:
+        write(name, predicted.found, out, form=form, **options)
+    return predicted
+
+
+def _shrunk(predicted: Predicted) -> list[str]:
+    """What to say where pictures are far larger than what is shown of them."""
+    recipe, longer = predicted.recipe, np.nanmax(predicted.raw.size, axis=1, initial=0)
+    if not isinstance(recipe, PictureRecipe) or recipe.finds == "labels" or not len(longer):
+        return []
+    if (usual := float(np.median(longer))) <= SHRUNK * recipe.side:
+        return []
+    return [
+        f"these pictures are {usual:.0f} px, and shown to the model at {recipe.side}: if that makes things too small, "
+        f"give a larger side, say side={round(usual / 2)}"
+    ]
+
+
+def open_model(model: Source, runtime: Runtime = "onnxruntime") -> Predictor:
+    """The models of a run, a file, or a challenge, ready to be used."""
+    return Predictor(find_models(model), runtime)
+
+
+def _refuse_form(name: str, form: str | None) -> None:
+    forms = challenge(name).dialect.FORMS
+    if form is not None and form not in forms:
+        raise BadInput(Problem("bad_option", "form", f"'{form}'", " or ".join(forms), nearest(form, list(forms))))
+
+
+def refuse_paths(paths: Sequence[Path]) -> None:
+    """Files that could not be written are problems, before hours of work are lost with them."""
+    problems, expected = Problems(), "a file in a folder that is there"
+    for path in paths:
+        if path.is_dir():
+            problems.add(Problem("bad_path", str(path), "a folder", expected, "name a file in it"))
+        elif not path.parent.is_dir():
+            problems.add(
+                Problem("bad_path", str(path), f"no folder {path.parent}", expected, f"mkdir -p {path.parent}")
+            )
+    problems.raise_if_any()
+
+
+def find_models(model: Source) -> list[Path]:
+    """The model files of a run, a file itself, or the one that comes with a challenge.
+
+    A folder that is named like a challenge, and has no model in it, holds that challenge's data.
+    """
+    path, ours = Path(model), str(model) in challenge_names()
+    if path.is_dir() and (not ours or Run(path).written):
+        return Run(path).models
+    if path.is_file():
+        return [path]
+    if not ours:
+        expected, remedy = "the folder of a training, a model.onnx, or a challenge", "train one: tallymark train --help"
+        raise BadInput(Problem("no_model", str(model), "nothing of that name", expected, remedy))
+    own = challenge(str(model)).folder / MODEL
+    if not own.exists():
+        remedy = f"train one: tallymark train {model} FOLDER --out RUN"
+        raise BadInput(Problem("no_model", str(model), "no model comes with it", "the folder of a training", remedy))
+    return [own]
+
+
+def choose_part(catalog: Catalog, part: str) -> Catalog:
+    """The items of a part; `auto` is the test part if there is one."""
+    parts = set(catalog.part.to_list())
+    if part == "all" or (part == "auto" and "test" not in parts):
+        return catalog
+    wanted = "test" if part == "auto" else part
+    if wanted not in parts:
+        remedy = nearest(part, [*sorted(parts), "all", "auto"])
+        raise BadInput(Problem("no_part", str(catalog.root), f"no part '{part}'", " or ".join(sorted(parts)), remedy))
+    return catalog.of(wanted)
+
+
+def _labelled_by(run: str, name: str, folder: Source, reading: Options, problems: Problems) -> Catalog:
+    """A folder's items without truth, with what a run finds in them as such."""
+    if not Path(run).is_dir():
+        expected, remedy = "the folder of a first run", "train once without, then again with weights=RUN"
+        raise BadInput(Problem("no_run", "pseudo", f"weights={run}", expected, remedy))
+    predictor, catalog = Predictor(find_models(run)), read(name, folder, **reading)
+    if predictor.card.challenge != name:
+        found, remedy = f"a model for {predictor.card.challenge}", f"train one: tallymark train {name} FOLDER --out RUN"
+        raise BadInput(Problem("other_model", run, found, f"a model for {name}", remedy))
+    if catalog.labelled.all():
+        found, remedy = f"truth for all of {len(catalog)} items", "give it by --also, or name another folder"
+        raise BadInput(Problem("no_unlabelled", str(folder), found, "items without truth", remedy))
+    predicted = predictor.predict(catalog.select(~catalog.labelled))
+    problems.merge(predicted.problems)
+    truth: Any = predicted.found
+    if isinstance(truth.shapes, Labels):  # of those told, only the likeliest
+        truth = truth.keep(np.arange(len(truth)) == truth.offsets[truth.item])
+    part, labelled = pl.repeat("train", len(truth.items), eager=True), np.isfinite(predicted.raw.size[:, 0])
+    return replace(predicted.catalog, truth=truth, labelled=labelled, part=part)

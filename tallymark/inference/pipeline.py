@@ -1,0 +1,212 @@
+"""What models say about items, before anything is left out: candidates for findings, or chances of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from tallymark.core.console import counting
+from tallymark.core.parallel import ahead, in_background
+from tallymark.core.problems import Problems
+from tallymark.core.recipe import Recipe, SoundRecipe, class_groups
+from tallymark.data.annotations import Annotations, join_items
+from tallymark.data.catalog import Catalog
+from tallymark.data.items import Items
+from tallymark.detector.coders import CODES
+from tallymark.detector.mask_refinement import FINE, correct
+from tallymark.detector.peaks import find_peaks
+from tallymark.detector.tta import views
+from tallymark.geometry.poses import Poses, join_poses, move_cuboids
+from tallymark.modalities.image.resize import BLOCK, GREY
+from tallymark.modalities.inputs import Shown, drawer, show, turned_by
+from tallymark.modalities.tiling import Window
+
+FAINTEST = 0.03
+"""Candidates of less confidence are not kept, even for tuning."""
+ROOM = 1200
+"""Pixels of a window to a candidate, at least: more of them only make a network that knows nothing slow to judge."""
+APART = 10_000
+"""The same where each candidate is corrected, which takes time."""
+FEWEST = 30
+"""Candidates that a window may have, however small it is."""
+
+A = TypeVar("A")
+Maps = dict[str, np.ndarray]
+Model = Callable[[np.ndarray], Maps]
+"""Pictures (n, height, width, 3) as bytes to maps: heat, values, quality and presence; or classes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Raw:
+    """size: (n, 2) width and height of each picture, nan where it could not be read; of a recording the seconds heard.
+
+    found: candidates in the code's own geometry. presence: the chance that there is anything at all.
+    chances: (n, classes) for whole pictures.
+    """
+
+    items: Items
+    size: np.ndarray
+    found: Annotations[Any] | None = None
+    presence: np.ndarray | None = None
+    chances: np.ndarray | None = None
+
+    def select(self, index: np.ndarray) -> Raw:
+        """What was said of the items with these numbers, in this order."""
+        items = Items(self.items.ids[index])
+        found = None if self.found is None else self.found.onto(items)
+        presence, chances = (None if column is None else column[index] for column in (self.presence, self.chances))
+        return Raw(items, self.size[index], found, presence, chances)
+
+    def named(self, items: Items) -> Raw:
+        """The same, of items by other names."""
+        return replace(self, items=items, found=None if self.found is None else replace(self.found, items=items))
+
+
+def join_raw(parts: Sequence[Raw]) -> Raw:
+    """What was said of different items, as one."""
+    if len(parts) == 1:
+        return parts[0]
+    size = np.concatenate([part.size for part in parts])
+    if parts[0].chances is not None:
+        items = Items(pl.concat([part.items.ids for part in parts]))
+        return Raw(items, size, chances=np.concatenate([part.chances for part in parts if part.chances is not None]))
+    found = join_items([part.found for part in parts if part.found is not None])
+    presence = np.concatenate([part.presence for part in parts if part.presence is not None])
+    return Raw(found.items, size, found=found, presence=presence)
+
+
+def look(
+    catalog: Catalog,
+    models: Sequence[Model],
+    recipe: Recipe,
+    problems: Problems,
+    what: str = "predicting",
+    classes: tuple[str, ...] = (),
+) -> Raw:
+    """Show every item to the models. One that cannot be read is a problem, and has no findings.
+
+    classes: their names, without which all are of one group.
+    """
+    with counting(what, len(catalog)) as count:
+        return look_at(catalog, models, recipe, problems, classes, count)
+
+
+def look_at(
+    catalog: Catalog,
+    models: Sequence[Model],
+    recipe: Recipe,
+    problems: Problems,
+    classes: tuple[str, ...],
+    count: Callable[[], None],
+) -> Raw:
+    """The same, counting each item that was shown."""
+    sizes: list[tuple[float, float]] = []
+
+    def measured() -> Iterator[Shown]:
+        for one in show(catalog, recipe, problems):
+            sizes.append(one.size)
+            yield one
+            count()
+
+    if recipe.finds == "labels":
+        chances = _chances(measured(), models, recipe)
+        return Raw(catalog.items, np.array(sizes).reshape(-1, 2), chances=chances)
+    found, presence, reached = _candidates(catalog.items, measured(), models, recipe, classes)
+    size = np.array(sizes).reshape(-1, 2)
+    if CODES[recipe.finds].line:  # a damaged recording is heard in part
+        size[:, 0] = np.minimum(size[:, 0], reached)
+    return Raw(catalog.items, size, found=found, presence=presence)
+
+
+def _chances(shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe) -> np.ndarray:
+    """(n, classes): the mean over models and views; of an item that cannot be read, all are alike."""
+    blank = np.full((BLOCK, BLOCK, 3), GREY, np.uint8)
+    classes = models[0](blank[None])["classes"].shape[1]
+    rows = []
+    for one in shown:
+        grids = [view.of(window.grid)[None] for window in one.windows for view in views(recipe.views)]
+        told = [model(grid)["classes"][0] for model in models for grid in grids]
+        rows.append(np.mean(told, axis=0) if told else np.full(classes, 1 / classes))
+    return np.array(rows).reshape(-1, classes)
+
+
+def _candidates(
+    items: Items, shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe, classes: tuple[str, ...]
+) -> tuple[Annotations[Any], np.ndarray, np.ndarray]:
+    """Everything that might be a finding, and for each item the chance that there is any, and how far it was told."""
+    code, stride, presence, reached = CODES[recipe.finds], recipe.stride, np.zeros(len(items)), np.zeros(len(items))
+    group = np.array(class_groups(recipe, classes), np.int64)
+    stands, none = dict[int, Poses](), np.empty(0)
+    columns = [(none, none, none, np.empty((0, code.values)), none, none, none)]
+    draw = drawer(recipe)
+
+    def tell(seen: tuple[int, Shown, Window]) -> tuple[int, Shown, float, float, tuple[np.ndarray, ...]]:
+        number, one, window = seen
+        maps = mean_maps(draw(window.grid), models, recipe)
+        end = one.by * (window.x + window.inside[2])
+        return number, one, end, float(maps["presence"]), _read_off(maps, window, recipe, group)
+
+    for number, one, end, chance, (x, y, values, score, label) in _side_by_side(tell, shown, models):
+        presence[number], reached[number] = max(presence[number], chance), max(reached[number], end)
+        every = np.ones(len(x))
+        columns.append((number * every, x, y, values, score, label, one.by * every))
+        if one.stand is not None:
+            stands[number] = one.stand
+    item, x, y, values, score, label, by = (np.concatenate(column) for column in zip(*columns, strict=True))
+    shapes: Any = code.decode(x, y, values.astype(float))
+    shapes, item = shapes.scaled(stride * by), item.astype(np.int64)
+    if stands:
+        shapes = move_cuboids(shapes, join_poses(list(stands.values())), np.searchsorted(list(stands), item))
+    found = Annotations.gather(items, item, shapes, label=label.astype(np.int64), score=score, classes=classes)
+    return found, presence, reached
+
+
+def _read_off(maps: Maps, window: Window, recipe: Recipe, group: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The peaks of a window: x and y in cells of the item, the numbers of the code, confidence and class."""
+    code, stride = CODES[recipe.finds], recipe.stride
+    reach = 1 if not isinstance(recipe, SoundRecipe) else max(round(recipe.gap / recipe.hop / stride), 1)
+    left, top, right, bottom = window.inside
+    most = (right - left) * (bottom - top) // (APART if code.covers else ROOM)
+    peaks = find_peaks(maps["heat"], FAINTEST, max(most, FEWEST), reach)
+    x, y = peaks.x + 0.5, peaks.y + 0.5
+    inside = (x >= left / stride) & (x < right / stride) & (y >= top / stride) & (y < bottom / stride)
+    kept = np.flatnonzero(inside)
+    at, label = (peaks.y[kept], peaks.x[kept]), peaks.label[kept]
+    own = group[label] if len(group) else np.zeros(len(kept), np.int64)
+    told = maps["values"].reshape(-1, code.values, *maps["values"].shape[1:])
+    values, good = told[own, :, *at], maps["quality"][own, *at]
+    if code.covers:
+        shapes = code.decode(x[kept], y[kept], values.astype(float))
+        shapes, good = correct(shapes.scaled(FINE), peaks.heat[kept] * good, maps["cover"])
+        values = code.encode(shapes.scaled(1 / FINE), x[kept], y[kept])
+    score = peaks.heat[kept] ** (1 - recipe.quality) * good**recipe.quality
+    return x[kept] + window.x / stride, y[kept] + window.y / stride, values, score, peaks.label[kept]
+
+
+def _side_by_side(
+    tell: Callable[[tuple[int, Shown, Window]], A], shown: Iterable[Shown], models: Sequence[Model]
+) -> Iterator[A]:
+    """What is told of every window of every item, in order; of as many at a time as the models can be shown at once."""
+    windows = ((number, one, window) for number, one in enumerate(shown) for window in one.windows)
+    at_once = min(getattr(model, "at_once", 1) for model in models)
+    return map(tell, windows) if at_once == 1 else ahead(tell, in_background(windows, at_once), at_once, at_once)
+
+
+def mean_maps(picture: np.ndarray, models: Sequence[Model], recipe: Recipe) -> Maps:
+    """The maps of one picture, the mean over models and views."""
+    code = CODES[recipe.finds]
+    seen: list[Maps] = []
+    for view in views(recipe.views):
+        shown = turned_by(picture, view, recipe)[None]
+        for model in models:
+            maps = {name: part[0] for name, part in model(shown).items()}
+            if any(view):
+                maps = {name: part if part.ndim == 0 else view.back(part) for name, part in maps.items()}
+                groups = maps["values"].reshape(-1, code.values, *maps["values"].shape[1:])
+                maps["values"] = code.seen_by(groups, view).reshape(maps["values"].shape)
+            seen.append(maps)
+    return seen[0] if len(seen) == 1 else {name: np.mean([maps[name] for maps in seen], axis=0) for name in seen[0]}

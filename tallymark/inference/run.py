@@ -1,0 +1,120 @@
+"""Run: the folder of one training. With it alone, its models can be used and its score be understood.
+
+    recipe.toml        every setting, as it was trained with     environment.json   versions, machine, times
+    log.jsonl          a line for each judgement                 weights.pt         for training further
+    model.onnx         the model, with its card                  checkpoint.pt      for going on after an interruption
+    tuning.csv         settings tried, with their scores         score.json         of items not trained with
+    problems.csv       items that were passed over              suspects.csv       labels that are probably wrong (food)
+    learned.csv        items that the weights learned from      agreement.csv      how often labels are right (food)
+    recall.csv         what each cut finds, and costs (upcalls)
+
+A run of several models has a folder fold-0, fold-1, … for the files of each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import polars as pl
+
+from tallymark.core.problems import BadInput, Problem, Problems
+from tallymark.core.recipe import Recipe, read_recipe
+from tallymark.inference.recall_curve import Curve
+from tallymark.inference.tuning import Tuning
+from tallymark.io.tables import write_frame
+from tallymark.scoring.score import Score
+
+MODEL = "model.onnx"
+RECIPE, ENVIRONMENT, TUNING, SCORE, PROBLEMS, RECALL = (
+    "recipe.toml", "environment.json", "tuning.csv", "score.json", "problems.csv", "recall.csv",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folder of a training."""
+
+    folder: Path
+
+    @property
+    def written(self) -> list[Path]:
+        """The model files that there are, one for each fold that was held out."""
+        own = self.folder / MODEL
+        return [own] if own.exists() else sorted(self.folder.glob(f"fold-[0-9]*/{MODEL}"), key=_fold)
+
+    @property
+    def models(self) -> list[Path]:
+        """The same; if there are none, that is a `BadInput`."""
+        found = self.written
+        if not found:
+            remedy = "name the folder that `tallymark train … --out` wrote, or go on with --resume"
+            raise BadInput(Problem("no_model", str(self.folder), f"no {MODEL}", "the folder of a training", remedy))
+        return found
+
+    def refuse(self, recipe: Recipe, *, resume: bool) -> None:
+        """A folder that is in use is only gone on with if that is asked for, and by the same recipe."""
+        stated = self.folder / RECIPE
+        if resume and stated.exists():
+            if (before := read_recipe(stated)) != recipe:
+                own, other = asdict(recipe), asdict(before)
+                name = next(name for name in own if own[name] != other[name])
+                found, expected = f"{name}={own[name]}", f"{name}={other[name]}, as it was begun with"
+                raise BadInput(Problem("other_recipe", str(stated), found, expected, "give the same, or a new folder"))
+            return
+        if self.folder.exists() and any(self.folder.iterdir()):
+            remedy = "name a new folder, or go on with --resume"
+            raise BadInput(Problem("not_empty", str(self.folder), "something", "a new or empty folder", remedy))
+
+    def begin(self, recipe: Recipe, **told: object) -> None:
+        """Make the folder, unless it is gone on with. told: what to write down beside the recipe."""
+        if (self.folder / RECIPE).exists():
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        recipe.save(self.folder / RECIPE)
+        self._write(ENVIRONMENT, {"begun": _now(), **told, **environment()})
+
+    def end(self, tuning: Tuning, score: Score, problems: Problems, curve: Curve | None = None) -> None:
+        """Write down what came of it."""
+        known = json.loads((self.folder / ENVIRONMENT).read_text())
+        self._write(ENVIRONMENT, {**known, "ended": _now()})
+        self._write(SCORE, score.as_dict())
+        write_frame(self.folder / TUNING, tuning.curve)
+        if curve is not None:
+            write_frame(self.folder / RECALL, curve.table)
+        rows = [asdict(problem) for problem in problems]
+        if rows:
+            write_frame(self.folder / PROBLEMS, pl.DataFrame(rows, infer_schema_length=None))
+
+    def _write(self, name: str, value: object) -> None:
+        (self.folder / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def environment() -> dict[str, object]:
+    """What results may depend on."""
+    names = ("tallymark", "numpy", "torch", "onnxruntime", "opencv-python-headless")
+    packages = {name: version_of(name) for name in names}
+    machine = {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()}
+    return {"python": platform.python_version(), "packages": packages, **machine}
+
+
+def version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _fold(path: Path) -> tuple[int, str]:
+    """Fold 10 comes after fold 9."""
+    name = path.parent.name
+    return len(name), name
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S%z")

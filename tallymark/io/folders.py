@@ -1,0 +1,121 @@
+"""Finding files in folders as people unzip them."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tallymark.core.problems import Problem, Problems
+
+PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"}
+RECORDINGS = {".wav", ".flac", ".aif", ".aiff", ".ogg"}
+SWEEPS = {".bin"}
+
+
+@dataclass(frozen=True)
+class Folder:
+    """All files below a folder, listed once, sorted; hidden ones aside."""
+
+    root: Path
+    files: tuple[Path, ...]
+
+    def named(self, *names: str) -> list[Path]:
+        """Files with one of these names, the ones nearest to the top first, in the order of the names."""
+        rank = {name: at for at, name in enumerate(names)}
+        found = [path for path in self.files if path.name in rank]
+        return sorted(found, key=lambda path: (len(path.parts), rank[path.name], path))
+
+    def ending(self, suffixes: Iterable[str]) -> list[Path]:
+        """Files with one of these suffixes."""
+        wanted = set(suffixes)
+        return [path for path in self.files if path.suffix.lower() in wanted]
+
+    def below(self, folder: Path) -> Folder:
+        """The files below a folder of this one."""
+        start = f"{folder}{os.sep}"
+        return Folder(folder, tuple(path for path in self.files if str(path).startswith(start)))
+
+
+def open_folder(path: Path, problems: Problems) -> Folder | None:
+    """List a folder; None, with a problem, where there is none."""
+    if not path.is_dir():
+        found = "a file" if path.exists() else "nothing"
+        problems.add(Problem("no_folder", str(path), found, "a folder", "check the path"))
+        return None
+
+    def refuse(error: OSError) -> None:
+        found, remedy = (error.strerror or type(error).__name__).lower(), "change its permissions"
+        problems.add(Problem("unreadable_folder", str(error.filename), found, "a folder that can be listed", remedy))
+
+    files = []
+    for place, folders, names in os.walk(path, onerror=refuse, followlinks=True):
+        shown = sorted(name for name in folders if not name.startswith((".", "__MACOSX")))
+        folders[:] = [name for name in shown if not _leads_back(path, Path(place, name))]
+        files += [Path(place, name) for name in names if not name.startswith(".")]
+    return Folder(path, tuple(sorted(files)))
+
+
+def _leads_back(root: Path, folder: Path) -> bool:
+    """Whether a folder is a link to one that it lies in, so that walking on would never end."""
+    if not folder.is_symlink():
+        return False
+    target = folder.resolve()
+    above = [root, *(parent for parent in folder.parents if parent.is_relative_to(root))]
+    return any(parent.resolve().is_relative_to(target) for parent in above)
+
+
+def media_files(folder: Path, suffixes: set[str], problems: Problems) -> list[Path]:
+    """All files with these suffixes, at any depth, sorted; hidden ones aside. None at all is a problem."""
+    listed = open_folder(folder, problems)
+    found = [] if listed is None else listed.ending(suffixes)
+    if listed is not None and not found:
+        expected = f"files ending in {', '.join(sorted(suffixes))}"
+        problems.add(Problem("empty_folder", str(folder), "none", expected, "name the folder that holds them"))
+    return found
+
+
+def folded(name: str) -> str:
+    """A name as it is compared where files are looked for: in any case of letters, accents in either way of writing.
+
+    A Mac writes é as two characters, others mostly as one.
+    """
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def distinct_names(paths: Sequence[Path], root: Path, name: Callable[[Path], str]) -> dict[Path, str]:
+    """An id for each file: `name(path)`, with its folders below the root in front where several files share it."""
+    short = {path: name(path) for path in paths}
+    shared = Counter(short.values())
+    return {
+        path: word if shared[word] == 1 else (path.parent.relative_to(root) / word).as_posix()
+        for path, word in short.items()
+    }
+
+
+def test_part(folder: Path) -> Path:
+    """The part of a data folder that a submission is about: its test folder if there is exactly one."""
+    tests = [path for path in sorted(folder.glob("test*")) if path.is_dir()]
+    return tests[0] if len(tests) == 1 else folder
+
+
+def part_of(path: Path, root: Path, default: str = "train") -> str:
+    """Which part of a data set a file belongs to, by the outermost folder that names one: train, val or test."""
+    for name in path.relative_to(root).parts[:-1]:
+        word = FIRST_WORD.match(name.lower())
+        if word and word[0] in PARTS:
+            return PARTS[word[0]]
+    return default
+
+
+FIRST_WORD = re.compile("[a-z]+")
+PARTS = {
+    "train": "train", "training": "train",
+    "val": "val", "valid": "val", "validation": "val", "dev": "val", "development": "val",
+    "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
+}  # fmt: skip
+"""Words that the name of a part's folder begins with: `val_set` is one, `valley_farm` is not."""

@@ -1,0 +1,273 @@
+"""The interlocking JSON tables of a drive: read in bounded memory, with every token that leads nowhere reported.
+
+nuScenes and Lyft publish the same thirteen tables. A row is a flat object with a `token`; other tables name it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from tallymark.core.problems import Problem, Problems, clip
+
+TEXT, NUMBER, NUMBERS, WORDS = pl.String, pl.Float64, pl.List(pl.Float64), pl.List(pl.String)
+Schema = dict[str, pl.DataType | type[pl.DataType]]
+COLUMNS: dict[str, Schema] = {
+    "attribute": {"name": TEXT},
+    "calibrated_sensor": {
+        "sensor_token": TEXT,
+        "rotation": NUMBERS,
+        "translation": NUMBERS,
+        "camera_intrinsic": pl.List(NUMBERS),
+    },
+    "category": {"name": TEXT},
+    "ego_pose": {"rotation": NUMBERS, "translation": NUMBERS},
+    "instance": {"category_token": TEXT},
+    "log": {"date_captured": TEXT, "vehicle": TEXT, "logfile": TEXT},
+    "map": {"log_tokens": WORDS, "filename": TEXT},
+    "sample": {"scene_token": TEXT, "timestamp": NUMBER},
+    "sample_annotation": {
+        "sample_token": TEXT,
+        "instance_token": TEXT,
+        "translation": NUMBERS,
+        "size": NUMBERS,
+        "rotation": NUMBERS,
+        "attribute_tokens": WORDS,
+    },
+    "sample_data": {
+        "sample_token": TEXT,
+        "ego_pose_token": TEXT,
+        "calibrated_sensor_token": TEXT,
+        "filename": TEXT,
+        "timestamp": NUMBER,
+        "is_key_frame": pl.Boolean,
+    },
+    "scene": {"log_token": TEXT, "name": TEXT},
+    "sensor": {"channel": TEXT, "modality": TEXT},
+    "visibility": {"level": TEXT},
+}
+"""What is read of each table, beside the token."""
+OPTIONAL = {"camera_intrinsic", "logfile", "attribute_tokens", "is_key_frame", "level", "log_tokens"}
+VECTORS = {"rotation": 4, "translation": 3, "size": 3}
+REFERENCES = [
+    ("calibrated_sensor", "sensor_token", "sensor"),
+    ("instance", "category_token", "category"),
+    ("map", "log_tokens", "log"),
+    ("sample", "scene_token", "scene"),
+    ("sample_annotation", "sample_token", "sample"),
+    ("sample_annotation", "instance_token", "instance"),
+    ("sample_annotation", "attribute_tokens", "attribute"),
+    ("sample_data", "sample_token", "sample"),
+    ("sample_data", "ego_pose_token", "ego_pose"),
+    ("sample_data", "calibrated_sensor_token", "calibrated_sensor"),
+    ("scene", "log_token", "log"),
+]
+"""Table, column, and the table whose tokens the column names."""
+CHUNK = 1 << 24
+BETWEEN = re.compile(rb"\}\s*,\s*\{")
+GAP = re.compile(r"[\s,]*")
+
+Tables = dict[str, pl.DataFrame]
+
+
+def read_tables(folder: Path, problems: Problems, *, annotated: bool) -> Tables:
+    """All thirteen tables; one that is missing or unreadable is a problem, and empty here."""
+    needless = {"attribute", "visibility", "map"} | (set() if annotated else {"sample_annotation", "instance"})
+    tables = {}
+    for name, columns in COLUMNS.items():
+        path, schema = folder / f"{name}.json", {"token": TEXT, **columns}
+        if path.is_file():
+            table = _read(path, schema, problems)
+            tables[name] = _sound(table, path, problems)
+            continue
+        tables[name] = pl.DataFrame(schema=schema)
+        if name not in needless:
+            expected, remedy = "the table " + name, "unzip the tables again"
+            problems.add(Problem("missing_table", str(path), "nothing", expected, remedy))
+    _report_dangling(folder, tables, problems)
+    return tables
+
+
+def _read(path: Path, schema: Schema, problems: Problems) -> pl.DataFrame:
+    """The wanted columns of a list of flat objects, a chunk of it at a time."""
+    none = pl.DataFrame(schema=schema)
+    try:
+        if not _is_list(path):
+            return _read_by_row(path, schema, problems)
+        return pl.concat([none, *(pl.read_ndjson(chunk, schema=schema) for chunk in _objects(path))])
+    except PolarsError:
+        return _read_by_row(path, schema, problems)
+    except OSError as error:
+        found = (error.strerror or type(error).__name__).lower()
+        problems.add(Problem("unreadable", str(path), found, "a table", "check its permissions"))
+        return none
+
+
+def _is_list(path: Path) -> bool:
+    """Whether the text begins and ends as a list: one that was cut between two rows does not."""
+    with path.open("rb") as file:
+        start = file.read(64)
+        file.seek(-min(64, path.stat().st_size), os.SEEK_END)
+        return start.lstrip().startswith(b"[") and file.read().rstrip().endswith(b"]")
+
+
+def _objects(path: Path) -> Iterator[bytes]:
+    """A list of objects as lines of one object each. Where a text holds braces, these are no JSON."""
+    rest = b""
+    with path.open("rb") as file:
+        while block := file.read(CHUNK):
+            data = rest + block
+            end = data.rfind(b"}") + 1
+            rest = data[end:]
+            if lines := data[:end].strip(b" \t\r\n,["):
+                yield BETWEEN.sub(b"}\n{", lines.replace(b"\n", b" ").replace(b"\r", b" "))
+    if left := rest.strip(b" \t\r\n,[]"):
+        yield left
+
+
+def _read_by_row(path: Path, schema: Schema, problems: Problems) -> pl.DataFrame:
+    """The careful way: every object up to the first fault of the text, with null for values of the wrong form."""
+    text = path.read_bytes().decode("utf-8-sig", "replace").strip()
+    rows, found = _values(text)
+    if not found and not all(isinstance(row, dict) for row in rows):
+        found = "values that are no objects"
+    if found:
+        expected, remedy = "a list of objects", "unzip it again; what can be read was"
+        problems.add(Problem("bad_json", str(path), found, expected, remedy))
+    objects = [row for row in rows if isinstance(row, dict)]
+    columns = {name: [_fitting(row.get(name), kind) for row in objects] for name, kind in schema.items()}
+    return pl.DataFrame(columns, schema=schema)
+
+
+def _values(text: str) -> tuple[list[Any], str]:
+    """The values of a list in JSON, and what is wrong with it where it ends too early."""
+    if not text.startswith("["):
+        return [], clip(text) if text else "an empty file"
+    rows: list[Any] = []
+    decoder, at = json.JSONDecoder(), 1
+    while True:
+        at = GAP.match(text, at).end()  # type: ignore[union-attr]  # it also matches nothing
+        if text[at : at + 1] == "]":
+            return rows, ""
+        try:
+            row, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as bad:
+            return rows, str(bad)
+        rows.append(row)
+
+
+def _fitting(value: object, kind: object) -> object:
+    """The value, if it is of this kind; else None."""
+    if isinstance(kind, pl.List):
+        inner = [_fitting(each, kind.inner) for each in value] if isinstance(value, list) else [None]
+        return None if None in inner else inner
+    if kind == NUMBER:
+        if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > sys.float_info.max:
+            return None
+        return float(value)
+    return value if isinstance(value, str if kind == TEXT else bool) else None
+
+
+def _sound(table: pl.DataFrame, path: Path, problems: Problems) -> pl.DataFrame:
+    """The rows that have all their values; the others are reported."""
+    faults = {}
+    for name in table.columns:
+        bad = pl.lit(False) if name in OPTIONAL else pl.col(name).is_null()
+        if name in VECTORS:
+            values = pl.col(name).list
+            finite = values.eval(pl.element().is_finite().fill_null(False)).list.all()
+            bad = bad | (values.len() != VECTORS[name]) | ~finite.fill_null(False)
+        if name == "rotation":
+            bad = bad | (pl.col(name).list.eval(pl.element().abs()).list.sum() == 0)
+        if name == "camera_intrinsic":
+            rows = pl.col(name).list
+            threes = rows.eval(pl.element().list.len().fill_null(0) == 3).list.all()
+            bad = ~(pl.col(name).is_null() | (rows.len() == 0) | ((rows.len() == 3) & threes))
+        faults[name] = bad.fill_null(True)
+    wrong = table.select(**faults)
+    faulty = wrong.select(pl.any_horizontal(pl.all())).to_series()
+    again = table["token"].is_first_distinct().not_() & ~faulty
+    named = wrong.with_columns(of=table["token"]).filter(faulty).rows(named=True)
+    expected, remedy = "a value of the right form in every column", "mend the row"
+    problems.add_each(
+        "bad_row",
+        str(path),
+        named,
+        lambda row: Problem("bad_row", str(path), _told(row), expected, remedy),
+    )
+    problems.add_each(
+        "duplicate_token",
+        str(path),
+        table["token"].filter(again).to_list(),
+        lambda token: Problem(
+            "duplicate_token", str(path), f"{clip(token)} of an earlier row", "a token of its own", "drop the row"
+        ),
+    )
+    return table.filter(~(faulty | again))
+
+
+def _told(row: dict[str, Any]) -> str:
+    """Which columns of a row lack a value that can be used."""
+    bad = ", ".join(name for name, wrong in row.items() if wrong is True)
+    return f"no proper {bad} in row {row['of'] and clip(row['of'])}"
+
+
+def _dangling(file: str, column: str, expected: str, row: tuple[str, str]) -> Problem:
+    """The problem of a row, given by its token and the one that it names in vain."""
+    found, remedy = f"{clip(row[1])} in row {clip(row[0])}", "mend the reference, or drop the row"
+    return Problem("dangling_token", file, found, expected, remedy, column=column)
+
+
+def _report_dangling(folder: Path, tables: Tables, problems: Problems) -> None:
+    empty = set()
+    for name, column, target in REFERENCES:
+        named = tables[name].select("token", pl.col(column)).drop_nulls()
+        if isinstance(named.schema[column], pl.List):
+            named = named.explode(column).drop_nulls()
+        if not tables[target].height:  # one problem, not one for each row that names it
+            if named.height and (folder / f"{target}.json").is_file():
+                empty.add(target)
+            continue
+        lost = named.join(tables[target], left_on=column, right_on="token", how="anti", maintain_order="left")
+        file, expected = str(folder / f"{name}.json"), f"a token of {target}.json"
+        rows = lost.select("token", column).rows()
+        problems.add_each("dangling_token", file, rows, partial(_dangling, file, column, expected))
+    for target in sorted(empty):
+        file, expected = str(folder / f"{target}.json"), "the rows that other tables name"
+        problems.add(Problem("empty_table", file, "no row that can be used", expected, "unzip the tables again"))
+
+
+def sample_tokens(folder: Path, problems: Problems) -> list[str]:
+    """The tokens of `sample.json`, wherever it lies below the folder (that of the test set if there are several)."""
+    tables = sorted(folder.rglob("sample.json"), key=lambda path: ("test" not in str(path.relative_to(folder)), path))
+    if not tables:
+        problems.add(
+            Problem("empty_folder", str(folder), "no sample.json", "the tables of a data set", "name their folder")
+        )
+        return []
+    try:
+        samples = json.loads(tables[0].read_bytes())
+        return [str(sample["token"]) for sample in samples]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        found = f"{type(error).__name__}: {error}"
+        expected, remedy = "a list of samples with a token each", "unzip the tables again"
+        problems.add(Problem("bad_json", str(tables[0]), found, expected, remedy))
+        return []
+
+
+def is_json(path: str | Path) -> bool:
+    """Whether a file begins as a JSON object does, and as no CSV file."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
+    except OSError:
+        return False

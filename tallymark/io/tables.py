@@ -1,0 +1,263 @@
+"""CSV in and out: every cell as text, with the physical line it stands on.
+
+Stricter than a data-frame reader: a row with too few or too many fields, an unbalanced quote, a NUL byte or text
+that is not UTF-8 is a problem with its line, never a guess. One line is one row: no cell here spans lines.
+Forgiving where nothing can be misread: byte-order mark, CRLF, blank lines, blanks around a cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tallymark.core.problems import Problem, Problems, clip
+
+BLANKS = " \t\r\n\f\v"
+FOREIGN = {
+    b"\xff\xfe": ("UTF-16 text", "save the file as CSV in UTF-8"),
+    b"\xfe\xff": ("UTF-16 text", "save the file as CSV in UTF-8"),
+    b"\x1f\x8b": ("a gzip archive", "unpack it first"),
+    b"PK\x03\x04": ("a zip archive or spreadsheet", "unpack it, or save the sheet as CSV"),
+}
+"""First bytes of files that people hand in by mistake: what they are, and what to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A CSV file as text columns; `line[i]` is the physical line of row i.
+
+    `padded`: whether cells may have blanks around them.
+    """
+
+    file: str
+    cells: pl.DataFrame
+    line: np.ndarray
+    padded: bool = True
+
+    def __len__(self) -> int:
+        return self.cells.height
+
+    @property
+    def header(self) -> list[str]:
+        return self.cells.columns
+
+    def text(self, column: str) -> pl.Series:
+        """The column's cells without the blanks around them."""
+        return self.cells[column].str.strip_chars(BLANKS) if self.padded else self.cells[column]
+
+    def keep(self, rows: np.ndarray) -> Table:
+        """The rows where `rows` is true."""
+        return replace(self, cells=self.cells.filter(pl.Series(rows)), line=self.line[rows])
+
+    def report(
+        self,
+        problems: Problems,
+        kind: str,
+        rows: np.ndarray,
+        column: str,
+        expected: str,
+        remedy: str,
+        *,
+        ids: pl.Series | None = None,
+        found: Callable[[int], str] | None = None,
+    ) -> None:
+        """Add one problem for each row number in `rows`; `found(row)` says what was found (default: the cell)."""
+        problems.add_each(
+            kind,
+            self.file,
+            rows.tolist(),
+            lambda row: Problem(
+                kind,
+                self.file,
+                clip(self.cells[column][row].strip(BLANKS)) if found is None else found(row),
+                expected,
+                remedy,
+                line=int(self.line[row]),
+                item=None if ids is None else ids[row],
+                column=column,
+            ),
+        )
+
+
+def read_table(path: str | Path, problems: Problems) -> Table | None:
+    """Read a CSV file with a header. None if nothing in it can be used; then `problems` says why."""
+    file = str(path)
+    data = _read_bytes(path, problems)
+    if data is None:
+        return None
+    end = data.find(b"\n")
+    start = len(data) if end < 0 else end + 1
+    header = _header(data[:start].decode("utf-8"), file, problems)
+    if header is None:
+        return None
+    cells = _parse_clean(data, start, header)
+    if cells is not None:
+        padded = any(blank in data for blank in (b" ", b"\t", b"\f", b"\v"))
+        return Table(file, cells, np.arange(2, 2 + cells.height), padded)
+    return _parse_by_line(data[start:].decode("utf-8"), header, file, problems)
+
+
+def write_table(path: str | Path, columns: Mapping[str, pl.Series | Sequence[str]]) -> None:
+    """Write text columns as CSV: comma, LF, quotes only where needed."""
+    table = pl.DataFrame(dict(columns), schema_overrides=dict.fromkeys(columns, pl.String))
+    write_frame(path, table.select(pl.all().replace("", None)))  # an empty text would get quotes
+
+
+def write_frame(path: str | Path, table: pl.DataFrame) -> None:
+    """Write any table as CSV."""
+    with Path(path).open("wb") as file:
+        table.write_csv(file)
+
+
+def number_text(values: np.ndarray) -> pl.Series:
+    """Numbers as the shortest text that reads back as the same number; whole numbers without a point."""
+    text = pl.Series(np.ascontiguousarray(values)).cast(pl.String)
+    return text.str.strip_suffix(".0") if values.dtype.kind == "f" else text
+
+
+def _read_bytes(path: str | Path, problems: Problems) -> bytes | None:
+    file = str(path)
+
+    def refuse(kind: str, found: str, expected: str, remedy: str, line: int | None = None) -> None:
+        problems.add(Problem(kind, file, found, expected, remedy, line=line))
+
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        reason = "a folder" if Path(path).is_dir() else (error.strerror or type(error).__name__).lower()
+        refuse("unreadable", reason, "a CSV file", "check the path")
+        return None
+    for mark, (what, remedy) in FOREIGN.items():
+        if data.startswith(mark):
+            refuse("encoding", what, "UTF-8 text", remedy, line=1)
+            return None
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n") if b"\n" in data else data.replace(b"\r", b"\n")
+    if not data or data.isspace():
+        refuse("empty_file", "an empty file", "a header and rows", "check that the file was written to its end")
+        return None
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        refuse("nul_byte", "a NUL byte", "text", "write the file again: it is binary or was cut off", line=line)
+        return None
+    if not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            found = f"byte 0x{data[error.start]:02x}"
+            refuse("encoding", found, "UTF-8 text", "save the file as CSV in UTF-8", line=line)
+            return None
+    return data
+
+
+def _header(line: str, file: str, problems: Problems) -> list[str] | None:
+    names = [name.strip(BLANKS) for name in _fields(line.rstrip("\n")) or []]
+    repeated = {name for name in names if names.count(name) > 1}
+    if not names or repeated:
+        found = f"the column {clip(min(repeated))} twice" if repeated else clip(line.strip(BLANKS))
+        expected = "a header with one name for each column"
+        problems.add(Problem("bad_header", file, found, expected, "mend the first line", line=1))
+        return None
+    return names
+
+
+def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | None:
+    """The quick way for a well-formed body: polars reads it, and its length proves each row whole.
+
+    None means "not obviously well-formed", and the body is then read line by line.
+    """
+    if start == len(data):
+        return pl.DataFrame(schema=dict.fromkeys(header, pl.String))
+    quotes = _positions(data, start, '"')
+    if b"\r" in data or not _enclose_fields(quotes, data):
+        return None
+    try:
+        cells = pl.read_csv(
+            data,
+            has_header=False,
+            skip_lines=1,
+            infer_schema=False,
+            empty_string_is_null=False,
+            quote_char='"' if len(quotes) else None,
+            truncate_ragged_lines=False,
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    ends = _positions(data, start, "\n")
+    if not data.endswith(b"\n"):
+        ends = np.append(ends, len(data))
+    if cells.shape != (len(ends), len(header)):
+        return None
+    # Polars fills rows that are too short and cuts some that are too long. But then the cells of the row, its
+    # separators and quotes are not together as long as its line.
+    written = np.diff(ends, prepend=start - 1) - 1 - np.diff(np.searchsorted(quotes, ends), prepend=0)
+    read = cells.select(pl.sum_horizontal(pl.all().str.len_bytes())).to_series().to_numpy().astype(np.int64)
+    if (written != read + len(header) - 1).any():
+        return None
+    cells.columns = header
+    return cells
+
+
+def _positions(data: bytes, start: int, character: str) -> np.ndarray:
+    """Where a character occurs from `start` on. In blocks, because the comparison needs a byte for each byte."""
+    if data.find(character.encode(), start) < 0:
+        return np.empty(0, np.int64)
+    text, block = np.frombuffer(data, np.uint8), 1 << 22
+    blocks = range(start, len(text), block)
+    return np.concatenate([at + np.flatnonzero(text[at : at + block] == ord(character)) for at in blocks])
+
+
+def _enclose_fields(quotes: np.ndarray, data: bytes) -> bool:
+    """Whether every quote opens or closes a whole field."""
+    text = np.frombuffer(data, np.uint8)
+    opening, closing = quotes[::2], quotes[1::2]
+    edges = np.concatenate([text[opening - 1], text[closing[closing < len(text) - 1] + 1]])
+    return len(opening) == len(closing) and bool(((edges == ord(",")) | (edges == ord("\n"))).all())
+
+
+def _parse_by_line(body: str, header: list[str], file: str, problems: Problems) -> Table:
+    """The careful way: every line on its own, each bad one a problem, the good ones kept."""
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for line, text in enumerate(body.split("\n"), start=2):
+        if not text.strip(BLANKS):
+            continue
+        fields = _fields(text)
+        if fields is None:
+            remedy = "put quotes around whole fields and close them on the same line"
+            problems.add(Problem("bad_quote", file, clip(text), "fields with paired quotes", remedy, line=line))
+        elif len(fields) != len(header):
+            expected = f"{len(header)} fields: {','.join(header)}"
+            found = f"{len(fields)} in {clip(text)}"
+            problems.add(Problem("field_count", file, found, expected, "give every row all its fields", line=line))
+        else:
+            rows.append(fields)
+            lines.append(line)
+    schema = dict.fromkeys(header, pl.String)
+    return Table(file, pl.DataFrame(rows, schema=schema, orient="row"), np.array(lines, np.int64))
+
+
+_FIELD = re.compile(r'[ \t]*"([^"]*(?:""[^"]*)*)"[ \t\r]*(,|$)|([^",]*)(,|$)')
+
+
+def _fields(line: str) -> list[str] | None:
+    """The fields of one line, or None when a quote does not enclose a whole field."""
+    if '"' not in line:
+        return line.split(",")
+    fields, at, separator = [], 0, ","
+    while separator:
+        match = _FIELD.match(line, at)
+        if match is None:
+            return None
+        quoted, quoted_end, plain, plain_end = match.groups()
+        fields.append(plain if quoted is None else quoted.replace('""', '"'))
+        separator = plain_end if quoted is None else quoted_end
+        at = match.end()
+    return fields

@@ -1,0 +1,102 @@
+"""Cells that hold many values in one string, such as `0.5 10 10 30 30 0.3 0 0 50 50`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tallymark.io.tables import BLANKS
+
+CHUNK_BYTES = 1 << 23
+"""Text split at once: the tokens of a whole file as strings would need several times its size in memory."""
+
+NOT_AN_INTEGER = np.iinfo(np.int64).min
+NO_WORDS = pl.Series(dtype=pl.String)
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The tokens of a column, all rows behind each other; row r has `counts[r]` of them.
+
+    A `values` entry is nan (or `NOT_AN_INTEGER`) where the token is not a number of the asked kind.
+    `words` are the tokens at the asked place of each record, e.g. class names.
+    """
+
+    values: np.ndarray
+    counts: np.ndarray
+    words: pl.Series
+
+
+def read_numbers(
+    cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64] = pl.Float64, separator: str = " "
+) -> Tokens:
+    """Split cells (without blanks at their ends) at blanks, or another separator, and read every token as a number."""
+    return _read(cells, kind, 0, separator)
+
+
+def read_records(cells: pl.Series, width: int) -> Tokens:
+    """Split cells at blanks into records of `width` tokens: numbers, and one word at the end of each.
+
+    Rows whose count is not a multiple of `width` are left out of the words (and are a problem to report).
+    """
+    return _read(cells, pl.Float64, width)
+
+
+def split_cell(cell: str) -> list[str]:
+    """The tokens of one cell, for a message: cut at the same blanks, where `str.split` knows many more."""
+    return _TOKEN.findall(cell)
+
+
+_TOKEN = re.compile(f"[^{BLANKS}]+")
+
+
+def _read(cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64], width: int, separator: str = " ") -> Tokens:
+    parts = [_read_chunk(chunk, kind, width, separator) for chunk in _chunks(cells)]
+    dtype = np.float64 if kind is pl.Float64 else np.int64
+    return Tokens(
+        np.concatenate([values for values, _, _ in parts] or [np.empty(0, dtype)]),
+        np.concatenate([counts for _, counts, _ in parts] or [np.empty(0, np.int64)]),
+        pl.concat([words for _, _, words in parts] or [NO_WORDS]),
+    )
+
+
+def _chunks(cells: pl.Series) -> Iterator[pl.Series]:
+    ends = np.cumsum(cells.str.len_bytes().to_numpy())
+    row = 0
+    while row < len(cells):
+        done = int(ends[row - 1]) if row else 0
+        last = max(row + 1, int(np.searchsorted(ends, done + CHUNK_BYTES, "right")))
+        yield cells[row:last]
+        row = last
+
+
+def _read_chunk(
+    cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64], width: int, separator: str
+) -> tuple[np.ndarray, np.ndarray, pl.Series]:
+    filled = cells.str.len_bytes().to_numpy() > 0
+    texts = cells if filled.all() else cells.filter(pl.Series(filled))
+    lists, numbers = _split(texts, separator, kind)
+    words = len(numbers) // width if width else 0
+    if numbers.null_count() > words:  # perhaps blanks other than single spaces
+        lists, numbers = _split(texts.str.replace_all(f"[{BLANKS}]+", " "), separator, kind)
+    counts = np.zeros(len(cells), np.int64)
+    counts[filled] = lists.list.len().to_numpy()
+    if kind is pl.Int64:
+        return numbers.fill_null(NOT_AN_INTEGER).to_numpy(), counts, NO_WORDS
+    values = numbers.fill_null(np.nan).to_numpy()
+    if not width:
+        return values, counts, NO_WORDS
+    tokens = lists.explode()
+    if (counts % width).any():
+        tokens = tokens.filter(pl.Series(np.repeat(counts % width == 0, counts)))
+    return values, counts, tokens.gather_every(width, width - 1)
+
+
+def _split(texts: pl.Series, separator: str, kind: type[pl.Float64] | type[pl.Int64]) -> tuple[pl.Series, pl.Series]:
+    """The tokens of each text, and all of them as numbers (null where they are none)."""
+    lists = texts.str.split(separator)
+    return lists, lists.explode().cast(kind, strict=False)

@@ -1,1 +1,0 @@
-"""What is learned: backbones, neck, heads and losses, in plain PyTorch."""

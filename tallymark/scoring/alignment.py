@@ -1,0 +1,172 @@
+"""Truth and submissions brought under the same items, with what is missing or unknown as problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tallymark.core.problems import BadInput, Problem, Problems
+from tallymark.core.registry import Challenge
+from tallymark.data.annotations import Annotations
+from tallymark.data.catalog import Catalog
+from tallymark.data.items import Items
+from tallymark.io.audio import hours_of
+from tallymark.io.finder import Finder
+from tallymark.io.folders import RECORDINGS, media_files
+from tallymark.submission.rows import align, report_unknown
+
+Source = str | Path
+TOGETHER = 1 << 26
+"""Bytes up to which files are read at the same time; larger ones one after the other, to save memory."""
+
+Pair = tuple[Annotations[Any], Annotations[Any]]
+"""Truth and predictions under the same items."""
+
+
+def read_pairs(
+    what: Challenge,
+    truth: Source,
+    submissions: Sequence[Source],
+    images: Source | None,
+    reading: Any,
+    problems: Problems,
+) -> tuple[Annotations[Any] | None, list[Pair | None]]:
+    """The truth, and for each submission a pair; None for what cannot be used."""
+    own = [Problems() for _ in (truth, *submissions)]
+    large = sum(map(_size, (truth, *submissions))) > TOGETHER
+    with ThreadPoolExecutor(1 if large else len(own)) as pool:  # polars and NumPy work outside Python's lock
+        jobs = [pool.submit(read_answers, what, truth, reading, own[0])]
+        jobs += [
+            pool.submit(what.dialect.read, path, reading, mine) for path, mine in zip(submissions, own[1:], strict=True)
+        ]
+        found = [job.result() for job in jobs]
+    for mine in own:
+        problems.merge(mine)
+    expected = _listed(what, found[0], truth, images, reading, problems)
+    files = zip(submissions, found[1:], strict=True)
+    return expected, [_pair(what, expected, predicted, path, images, reading, problems) for path, predicted in files]
+
+
+def read_answers(what: Challenge, path: Source, reading: Any, problems: Problems) -> Annotations[Any] | None:
+    """The official annotations, or what a data folder says of its labelled items. None if nothing can be used."""
+    if not Path(path).is_dir():
+        return what.dialect.read_truth(path, reading, problems)
+    catalog: Catalog | None = what.module("read").read(Path(path), reading, problems)
+    if catalog is None:
+        return None
+    known = catalog.select(catalog.labelled)
+    if known.truth is None or not len(known):
+        expected, remedy = "a data folder with annotations", "name a file or folder that has the answers"
+        problems.add(Problem("no_truth", str(path), "no annotations", expected, remedy))
+        return None
+    return known.truth
+
+
+def _size(path: Source) -> int:
+    return Path(path).stat().st_size if Path(path).is_file() else 0
+
+
+def _listed(
+    what: Challenge,
+    truth: Annotations[Any] | None,
+    path: Source,
+    images: Source | None,
+    reading: Any,
+    problems: Problems,
+) -> Annotations[Any] | None:
+    """The truth under the items that are to be scored."""
+    if truth is None or images is None:
+        return truth
+    items = expected_items(what, images, reading, truth.items, problems)
+    if items is None:
+        return None
+    at = truth.items.find(items.ids)
+    if len(truth.items) and not (at >= 0).any():
+        found, expected = f"no id of {path}", "ids that the truth has too"
+        remedy = "give the list of the same set, with ids written alike"
+        problems.add(Problem("no_common_id", str(images), found, expected, remedy))
+    if truth.items.group is None:
+        return truth.onto(items)
+    group = pl.Series([truth.items.group[int(k)] if k >= 0 else "(none)" for k in at], dtype=pl.String)
+    return truth.onto(replace(items, group=group))
+
+
+def _pair(
+    what: Challenge,
+    truth: Annotations[Any] | None,
+    predicted: Annotations[Any] | None,
+    file: Source,
+    images: Source | None,
+    reading: Any,
+    problems: Problems,
+) -> Pair | None:
+    if truth is None or predicted is None:
+        return None
+    if what.sparse and images is None:  # whatever either of them names is part of the set
+        items = Items(pl.concat([truth.items.ids, predicted.items.ids]).unique(maintain_order=True))
+        return truth.onto(items), predicted.onto(items)
+    return truth, fit(what, predicted, truth.items, file, reading, problems)
+
+
+def fit(
+    what: Challenge, predicted: Annotations[Any], items: Items, file: Source, reading: Any, problems: Problems
+) -> Annotations[Any]:
+    """The predictions under the expected items, with unknown and missing ones as problems."""
+    if not what.sparse:
+        return align(predicted, items, reading, str(file), problems)
+    unknown = np.flatnonzero(items.find(predicted.items.ids) < 0)
+    report_unknown(unknown, predicted.items, str(file), problems, remedy="drop the row")
+    return predicted.onto(items)
+
+
+def expected_items(what: Challenge, source: Source, reading: Any, like: Items, problems: Problems) -> Items | None:
+    """The ids that a sample submission or a data folder names; None if it cannot be used.
+
+    A folder's file names lose their suffix where the ids in `like` are written so.
+    """
+    path, before = Path(source), problems.total
+    samples = sorted(path.glob("sample_submission*.csv"))
+    if path.is_dir() and (what.sparse or len(samples) != 1):  # a sparse sample need not name every item
+        items = Items.of(what.dialect.folder_ids(path, problems))
+        if not (items.find(like.ids) >= 0).any():
+            stems = Items.of(list(dict.fromkeys(Path(name).stem for name in items.ids)))
+            items = stems if len(stems) == len(items) and (stems.find(like.ids) >= 0).any() else items
+    else:
+        sample = what.dialect.read(samples[0] if path.is_dir() else path, reading, problems)
+        items = Items.of([]) if sample is None else Items(sample.items.ids)
+    return items if problems.total == before else None
+
+
+def with_hours(
+    what: Challenge,
+    reading: Any,
+    audio: Source,
+    truth: Annotations[Any] | None,
+    problems: Problems,
+    *,
+    named_only: bool = False,
+) -> Any:
+    """The reading with the hours of the recordings in a folder; `named_only`: of those that the truth names."""
+    if not hasattr(reading, "hours"):
+        raise BadInput(Problem("bad_option", "audio", what.name, "a challenge of recordings", "leave it out"))
+    recordings = media_files(Path(audio), RECORDINGS, problems)
+    finder = Finder(recordings, Path(audio))
+    meant = {} if truth is None else {name: finder.candidates(name) for name in truth.items.ids}
+    if named_only and truth is not None:
+        recordings = sorted({path for paths in meant.values() for path in paths})
+    hours = hours_of(recordings, problems)
+    absent = [name for name, paths in meant.items() if not paths]
+    expected, remedy = "every recording that the truth names", "name the folder with all of them, or give --hours"
+    problems.add_each(
+        "missing_audio",
+        str(audio),
+        absent,
+        lambda name: Problem("missing_audio", str(audio), f"no {name}", expected, remedy, item=name),
+    )
+    return replace(reading, hours=hours) if hours > 0 else reading

@@ -1,0 +1,67 @@
+"""Options: what is taken, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tallymark.core.options import describe, options, parse_assignments, parse_reading
+from tallymark.core.problems import BadInput
+from tallymark.core.registry import challenge, challenge_names
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("ships", {"shape": "2x3"}, {"shape": (2, 3)}),
+        ("ships", {"shape": "2,3"}, {"shape": (2, 3)}),
+        ("ships", {"shape": [2, 3]}, {"shape": (2, 3)}),
+        ("upcalls", {"hours": "6", "buffer_s": 2}, {"hours": 6.0, "buffer_s": 2.0}),
+        ("food", {"num_classes": "211"}, {"num_classes": 211}),
+        ("food", {"num_classes": "none", "k": 5}, {"num_classes": None, "k": 5}),
+        ("wheat", {"missing": "empty"}, {"missing": "empty"}),
+    ],
+)
+def test_values_are_converted(name: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
+    reading = describe(parse_reading(challenge(name).reading, given))
+    assert {key: reading[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("ships", {"shape": "2"}),
+        ("ships", {"shape": "0x5"}),
+        ("ships", {"shape": "1000000000x1000000000"}),
+        ("ships", {"shape": "axb"}),
+        ("upcalls", {"hours": "0"}),
+        ("upcalls", {"hours": "nan"}),
+        ("upcalls", {"hours": "many"}),
+        ("food", {"k": "0"}),
+        ("food", {"k": "3.0"}),
+        ("food", {"num_classes": "-1"}),
+        ("wheat", {"match": "greedy"}),
+        ("wheat", {"nonsense": "1"}),
+    ],
+)
+def test_nonsense_is_refused(name: str, given: dict[str, Any]) -> None:
+    with pytest.raises(BadInput):
+        parse_reading(challenge(name).reading, given)
+
+
+def test_all_wrong_options_are_listed() -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_reading(challenge("wheat").reading, {"matsch": "x", "match": "y", "extra": "ignore"})
+    assert [problem.kind for problem in caught.value.problems] == ["unknown_option", "bad_option"]
+
+
+def test_an_assignment_is_split_at_its_first_sign() -> None:
+    assert parse_assignments(["a=1", " b = x=y "]) == {"a": "1", "b": "x=y"}
+
+
+@pytest.mark.parametrize("name", challenge_names())
+def test_every_option_is_described(name: str) -> None:
+    described = options(challenge(name).reading)
+    assert described
+    assert all(option.values and option.default for option in described)

@@ -1,0 +1,87 @@
+"""Peaks are found as by looking at every cell and its neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tallymark.detector.peaks import find_peaks
+
+
+def one_by_one(heat: np.ndarray, least: float, reach: int) -> set[tuple[int, int, int]]:
+    found = set()
+    for number, y, x in np.ndindex(heat.shape):
+        near = [(j, i) for j, i in np.ndindex(heat.shape[1:]) if abs(j - y) <= reach and abs(i - x) <= reach]
+        own = heat[number, y, x]
+        hotter = [heat[number, j, i] >= own if (j, i) < (y, x) else heat[number, j, i] > own for j, i in near]
+        if own >= least and not any(hotter):
+            found.add((number, y, x))
+    return found
+
+
+@given(
+    st.integers(0, 2**31),
+    st.integers(1, 3),
+    st.integers(1, 9),
+    st.integers(1, 9),
+    st.sampled_from([5, 500]),
+    st.integers(1, 3),
+)
+@settings(max_examples=80)
+def test_as_one_by_one(seed: int, classes: int, height: int, width: int, steps: int, reach: int) -> None:
+    """With few different values, so that there are plateaus, and with many."""
+    values = np.random.default_rng(seed).integers(0, steps + 1, (classes, height, width))
+    heat = values.astype(np.float32) / steps
+    peaks = find_peaks(heat, 0.3, 1000, reach)
+    places = list(zip(peaks.label.tolist(), peaks.y.tolist(), peaks.x.tolist(), strict=True))
+    assert len(places) == len(set(places))
+    assert set(places) == one_by_one(heat, np.float32(0.3), reach)
+    np.testing.assert_array_equal(peaks.heat, heat[peaks.label, peaks.y, peaks.x])
+    assert (np.diff(peaks.heat) <= 0).all()
+
+
+def test_only_the_first_cell_of_a_plateau_is_a_peak() -> None:
+    heat = np.zeros((1, 5, 6), np.float32)
+    heat[0, 2:4, 2:4] = 0.5
+    peaks = find_peaks(heat, 0.1, 10)
+    assert (peaks.y.tolist(), peaks.x.tolist()) == ([2], [2])
+
+
+def test_silence_is_one_peak_wherever_windows_begin() -> None:
+    """A line of time with the same heat everywhere: in a window that begins later, its first cell is not told."""
+    heat = np.full((1, 1, 500), 0.2, np.float32)
+    assert find_peaks(heat, 0.1, 1000, 16).x.tolist() == [0]
+    heat[0, 0, 300] = 0.7
+    assert find_peaks(heat, 0.1, 1000, 16).x.tolist() == [300, 0]
+    assert find_peaks(heat[:, :, 200:], 0.1, 1000, 16).x.tolist() == [100, 0]
+
+
+def test_the_hottest_come_first_and_the_rest_goes() -> None:
+    heat = np.zeros((2, 9, 9), np.float32)
+    heat[0, 1, 1], heat[1, 4, 4], heat[0, 7, 7], heat[1, 7, 1] = 0.3, 0.9, 0.6, 0.4
+    peaks = find_peaks(heat, 0.05, 3)
+    assert peaks.heat.tolist() == pytest.approx([0.9, 0.6, 0.4])
+    assert peaks.label.tolist() == [1, 0, 1]
+    assert len(find_peaks(heat, 0.05, 0).heat) == 0
+
+
+def test_least_is_included() -> None:
+    heat = np.zeros((1, 3, 3), np.float32)
+    heat[0, 1, 1] = 0.5
+    assert len(find_peaks(heat, 0.5, 9).heat) == 1
+    assert len(find_peaks(heat, 0.51, 9).heat) == 0
+
+
+def test_classes_do_not_hide_one_another() -> None:
+    heat = np.zeros((2, 5, 5), np.float32)
+    heat[0, 2, 2], heat[1, 2, 3] = 0.9, 0.4
+    assert find_peaks(heat, 0.1, 9).label.tolist() == [0, 1]
+
+
+def test_a_corner_and_an_edge_can_be_peaks() -> None:
+    heat = np.zeros((1, 4, 7), np.float32)
+    heat[0, 0, 0], heat[0, 3, 4] = 0.8, 0.7
+    peaks = find_peaks(heat, 0.1, 9)
+    assert list(zip(peaks.y.tolist(), peaks.x.tolist(), strict=True)) == [(0, 0), (3, 4)]

@@ -1,0 +1,145 @@
+"""Reading CSV: strict about structure, exact about lines, and the same by the quick and the careful way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tallymark.core.problems import Problems
+from tallymark.io import tables
+from tallymark.io.tables import number_text, read_table, write_table
+
+
+def read(tmp_path: Path, data: bytes) -> tuple[tables.Table | None, Problems]:
+    path = tmp_path / "file.csv"
+    path.write_bytes(data)
+    problems = Problems()
+    return read_table(path, problems), problems
+
+
+def kinds(problems: Problems) -> list[tuple[str, int | None]]:
+    return [(problem.kind, problem.line) for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("data", "rows", "lines"),
+    [
+        (b"a,b\n1,2\n3,4\n", [("1", "2"), ("3", "4")], [2, 3]),
+        (b"a,b\n1,2\n3,4", [("1", "2"), ("3", "4")], [2, 3]),
+        (b"\xef\xbb\xbfa,b\r\n1,2\r\n", [("1", "2")], [2]),
+        (b"a,b\n\n1,2\n   \n3,4\n\n", [("1", "2"), ("3", "4")], [3, 5]),
+        (b'a,b\n1,"x, y"\n2,"p ""q"""\n', [("1", "x, y"), ("2", 'p "q"')], [2, 3]),
+        (b'"a","b"\n"1",""\n', [("1", "")], [2]),
+        (b"a,b\n,\n1,\n", [("", ""), ("1", "")], [2, 3]),
+        (b" a , b\n 1 , 2\n", [(" 1 ", " 2")], [2]),
+        ("a,b\né,ü\n".encode(), [("é", "ü")], [2]),
+        (b"a,b\n", [], []),
+        (b"a,b", [], []),
+    ],
+)
+def test_rows_are_read_with_their_lines(
+    tmp_path: Path, data: bytes, rows: list[tuple[str, str]], lines: list[int]
+) -> None:
+    table, problems = read(tmp_path, data)
+    assert not problems
+    assert table is not None
+    assert table.header == ["a", "b"]
+    assert table.cells.rows() == rows
+    assert table.line.tolist() == lines
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", [("empty_file", None)]),
+        (b" \n \n", [("empty_file", None)]),
+        (b"a,b\n1\n2,3\n4,5,6\n", [("field_count", 2), ("field_count", 4)]),
+        (b"a,b\n1,2\n\n3\n", [("field_count", 4)]),
+        (b'a,b\n1,"2\n3,4\n', [("bad_quote", 2)]),
+        (b'a,b\n1,2"3\n"4"5,6\n', [("bad_quote", 2), ("bad_quote", 3)]),
+        (b'a,b\n"1\n2",3\n', [("bad_quote", 2), ("bad_quote", 3)]),
+        (b"a,b\n1,2\n3,\x004\n", [("nul_byte", 3)]),
+        (b"a,b\n1,2\n\xff,4\n", [("encoding", 3)]),
+        ("a,b\n1,2\n".encode("utf-16"), [("encoding", 1)]),
+        (b"a,a\n1,2\n", [("bad_header", 1)]),
+        (b'"a,b\n1,2\n', [("bad_header", 1)]),
+    ],
+)
+def test_refuses_with_the_line(tmp_path: Path, data: bytes, expected: list[tuple[str, int | None]]) -> None:
+    _, problems = read(tmp_path, data)
+    assert kinds(problems) == expected
+
+
+def test_good_rows_survive_bad_ones(tmp_path: Path) -> None:
+    table, problems = read(tmp_path, b"a,b\n1,2\nbad\n3,4\n")
+    assert table is not None
+    assert table.cells.rows() == [("1", "2"), ("3", "4")]
+    assert table.line.tolist() == [2, 4]
+    assert kinds(problems) == [("field_count", 3)]
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "."])
+def test_a_missing_file_or_folder_is_a_problem(tmp_path: Path, name: str) -> None:
+    problems = Problems()
+    assert read_table(tmp_path / name, problems) is None
+    assert kinds(problems) == [("unreadable", None)]
+
+
+def test_problems_are_counted_past_the_limit(tmp_path: Path) -> None:
+    _, problems = read(tmp_path, b"a,b\n" + b"x\n" * 1000)
+    assert problems.total == 1000
+    assert len(list(problems)) == 100
+
+
+fragments = st.sampled_from(
+    [b"1", b"a b", b",", b"\n", b'"', b'""', b"\r\n", b" ", b"\t", b"\r", "é".encode(), b"x,y\n"]
+)
+
+
+@settings(max_examples=400)
+@given(st.lists(fragments, max_size=30).map(b"".join))
+def test_the_quick_way_equals_the_careful_way(body: bytes) -> None:
+    """Where the quick way answers at all, it must answer as the line-by-line way, which is easy to trust."""
+    data = b"a,b\n" + body
+    quick = tables._parse_clean(data, 4, ["a", "b"])
+    if quick is None:
+        return
+    problems = Problems()
+    careful = tables._parse_by_line(data[4:].decode(), ["a", "b"], "file", problems)
+    assert not problems
+    assert quick.rows() == careful.cells.rows()
+    assert careful.line.tolist() == list(range(2, 2 + quick.height))
+
+
+cells = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n"), max_size=8)
+
+
+@given(st.lists(st.tuples(cells, cells), max_size=6))
+def test_write_then_read_is_the_identity(rows: list[tuple[str, str]]) -> None:
+    import tempfile
+
+    rows = [row for row in rows if "".join(row).strip()]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file.csv"
+        write_table(path, {"a": [first for first, _ in rows], "b": [second for _, second in rows]})
+        problems = Problems()
+        table = read_table(path, problems)
+    assert not problems
+    assert table is not None
+    assert table.cells.rows() == rows
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_number_text_reads_back_as_the_same_number(values: list[float]) -> None:
+    text = number_text(np.array(values))
+    assert text.cast(pl.Float64).to_list() == values
+    assert [float(word) for word in text] == values
+
+
+def test_whole_numbers_have_no_point() -> None:
+    assert number_text(np.array([3.0, 2.5, -1.0])).to_list() == ["3", "2.5", "-1"]

@@ -1,0 +1,159 @@
+"""make_window: always a window, the same for the same seed, and mixed only as the recipe says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallymark.core.recipe import PictureRecipe
+from tallymark.geometry import Boxes, Labels, Masks, RotatedBoxes
+from tallymark.modalities.image.augmentation import make_window
+from tallymark.modalities.sample import Sample
+from tests.modalities.image.painted import (
+    STILL,
+    around,
+    exact,
+    generator,
+    painted,
+    rows,
+    seeds,
+    some_boxes,
+    some_masks,
+    some_rotated,
+)
+
+EMPTY = {"boxes": Boxes.of(np.empty((0, 4))), "rotated": RotatedBoxes.of(np.empty((0, 5)))}
+WILD = PictureRecipe().but(
+    **dict.fromkeys(("aim", "colour", "grey", "blur", "noise", "jpeg", "mosaic", "mixup", "cutmix"), 0.4) | {"tilt": 40}
+)
+
+
+def load_of(kind: str) -> Callable[[int], Sample]:
+    def load(index: int) -> Sample:
+        rng = generator(index)
+        if kind in EMPTY:
+            return Sample.of(rng.integers(0, 255, (30, 45, 3), np.uint8), EMPTY[kind], np.empty(0, int))
+        if kind == "labels":
+            return Sample.of(some_boxes(rng, [0]).picture, Labels(np.array([index])), np.array([index]))
+        if kind == "no masks":
+            return Sample.of(np.zeros((30, 45, 3), np.uint8), Masks.of([], (30, 45)), np.empty(0, int))
+        some = {"some boxes": some_boxes, "some masks": some_masks, "some rotated": some_rotated}[kind]
+        return some(rng, [0, 1])
+
+    return load
+
+
+kinds = st.sampled_from(["boxes", "rotated", "labels", "no masks", "some boxes", "some masks", "some rotated"])
+
+
+def columns(sample: Sample) -> list[np.ndarray]:
+    shapes = sample.shapes
+    if isinstance(shapes, Masks):
+        own = [shapes.start, shapes.length, shapes.offsets]
+    else:
+        own = [shapes.label] if isinstance(shapes, Labels) else list(shapes.columns)
+    return [sample.picture, sample.label, sample.weight, *own]
+
+
+@given(seeds, kinds, st.integers(1, 100), st.integers(1, 5), st.booleans())
+def test_every_window_is_complete(seed: int, kind: str, crop: int, count: int, calm: bool) -> None:
+    recipe = WILD.but(crop=crop)
+    window = make_window(generator(seed), load_of(kind), 0, count, recipe, calm=calm)
+    assert window.picture.shape == (crop, crop, 3)
+    assert window.picture.dtype == np.uint8
+    assert window.picture.flags.c_contiguous
+    assert len(window.shapes) == len(window.label) == len(window.weight)
+    if kind == "labels":
+        assert np.isclose(window.weight.sum(), 1)
+    else:
+        assert (window.weight == 1).all()
+    if isinstance(window.shapes, Masks):
+        assert window.shapes.shape == (crop, crop)
+
+
+@given(seeds, kinds)
+def test_the_same_seed_gives_the_same_window(seed: int, kind: str) -> None:
+    recipe = WILD.but(crop=48)
+    first, second = (make_window(generator(seed), load_of(kind), 1, 4, recipe) for _ in range(2))
+    for one, other in zip(columns(first), columns(second), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_other_seeds_give_other_windows() -> None:
+    recipe = WILD.but(crop=48)
+    made = {make_window(generator(seed), load_of("some boxes"), 1, 4, recipe).picture.tobytes() for seed in range(20)}
+    assert len(made) == 20
+
+
+def loaded(recipe: PictureRecipe, *, calm: bool = False, windows: int = 200) -> list[int]:
+    """How many pictures were loaded for each of many windows."""
+    rng, counts = generator(0), []
+    for _ in range(windows):
+        asked: list[int] = []
+
+        def load(index: int, asked: list[int] = asked) -> Sample:
+            asked.append(index)
+            return load_of("boxes")(index)
+
+        make_window(rng, load, 2, 5, recipe, calm=calm)
+        assert asked[0] == 2
+        assert 2 not in asked[1:]
+        assert set(asked) <= set(range(5))
+        counts.append(len(asked))
+    return counts
+
+
+def test_a_share_of_zero_mixes_nothing() -> None:
+    assert set(loaded(STILL.but(crop=8))) == {1}
+
+
+def test_calm_windows_are_not_mixed() -> None:
+    wild = STILL.but(crop=8, mosaic=1, mixup=1)
+    assert set(loaded(wild, calm=True)) == {1}
+    assert set(loaded(wild)) == {5}
+
+
+@pytest.mark.parametrize(("name", "others"), [("mosaic", 3), ("mixup", 1), ("cutmix", 1)])
+def test_shares_are_kept(name: str, others: int) -> None:
+    counts = loaded(STILL.but(**{"crop": 8, name: 0.3}))
+    assert set(counts) == {1, 1 + others}
+    assert 0.2 < np.mean(np.array(counts) > 1) < 0.4
+
+
+def test_a_window_is_blended_or_pasted_on() -> None:
+    assert set(loaded(STILL.but(crop=8, mixup=0.5, cutmix=0.5))) == {2}
+
+
+def test_one_picture_is_mixed_with_itself() -> None:
+    recipe = STILL.but(crop=8, mosaic=1, mixup=1)
+    assert make_window(generator(0), load_of("labels"), 0, 1, recipe).label.tolist() == [0] * 5
+
+
+@given(seeds)
+def test_painted_objects_are_where_their_boxes_are(seed: int) -> None:
+    recipe = exact().but(crop=80, aim=0.5)
+    sample = some_boxes(generator(seed), [0, 1, 2])
+    window = make_window(generator(seed), lambda index: sample, 0, 1, recipe)
+    for label, row in zip(window.label.tolist(), rows(window.shapes).tolist(), strict=True):
+        assert row == around(painted(window.picture, label))
+
+
+def test_the_loaded_picture_is_left_alone() -> None:
+    sample = load_of("some boxes")(0)
+    before = sample.picture.copy()
+    for seed in range(20):
+        make_window(generator(seed), lambda index: sample, 0, 1, WILD.but(crop=40))
+    assert (sample.picture == before).all()
+
+
+def test_a_sample_must_be_whole() -> None:
+    picture = np.zeros((4, 4, 3), np.uint8)
+    with pytest.raises(ValueError, match="1 shapes, 2 labels"):
+        Sample(picture, Boxes.of(np.ones((1, 4))), np.zeros(2, int), np.ones(1))
+    with pytest.raises(ValueError, match="bytes"):
+        Sample.of(picture.astype(float), EMPTY["boxes"], np.empty(0, int))
+    assert Sample.of(picture, Labels(np.array([1, 2])), np.array([1, 2])).weight.tolist() == [0.5, 0.5]

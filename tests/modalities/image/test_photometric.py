@@ -1,0 +1,108 @@
+"""Colour and light: nothing at a strength of 0, and each change does what its name says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallymark.modalities.image.photometric import (
+    blurred,
+    change_light,
+    colour_matrix,
+    compressed,
+    noisy,
+    tone_curve,
+)
+from tests.modalities.image.painted import STILL, generator, seeds
+
+NAMES = ["colour", "grey", "blur", "noise", "jpeg"]
+
+
+def picture(seed: int = 0) -> np.ndarray:
+    return generator(seed).integers(0, 256, (40, 50, 3), np.uint8)
+
+
+def flat(value: int = 128, side: int = 200) -> np.ndarray:
+    return np.full((side, side, 3), value, np.uint8)
+
+
+@given(seeds)
+def test_nothing_is_changed_at_zero(seed: int) -> None:
+    assert (change_light(generator(seed), picture(seed), STILL) == picture(seed)).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_is_switched_on_by_its_own_field(name: str) -> None:
+    before = picture()
+    after = change_light(generator(1), before, STILL.but(**{name: 1}))
+    assert after.shape == before.shape
+    assert after.dtype == np.uint8
+    assert (after != before).mean() > 0.3
+    assert (before == picture()).all(), "the picture that was given is left alone"
+
+
+@given(seeds, st.sampled_from(NAMES))
+def test_the_same_seed_gives_the_same_light(seed: int, name: str) -> None:
+    recipe = STILL.but(**{name: 1})
+    assert (change_light(generator(seed), picture(), recipe) == change_light(generator(seed), picture(), recipe)).all()
+
+
+@given(seeds, st.floats(0, 1))
+def test_a_tone_curve_never_falls(seed: int, strength: float) -> None:
+    curve = tone_curve(generator(seed), strength)
+    assert curve.shape == (256,)
+    assert (np.diff(curve.astype(int)) >= 0).all()
+    assert int(curve[-1]) - int(curve[0]) > 100 * (1 - strength / 2)
+
+
+@given(seeds, st.floats(0, 1))
+def test_greys_stay_grey(seed: int, strength: float) -> None:
+    assert np.allclose(colour_matrix(generator(seed), strength).sum(1), 1)
+
+
+@given(seeds)
+def test_a_strength_of_zero_is_no_change(seed: int) -> None:
+    assert tone_curve(generator(seed), 0).tolist() == list(range(256))
+    assert np.allclose(colour_matrix(generator(seed), 0), np.eye(3))
+
+
+def test_grey_windows_have_no_colour() -> None:
+    for recipe in (STILL.but(grey=1), STILL.but(grey=1, colour=1)):
+        grey = change_light(generator(0), picture(), recipe)
+        assert (grey[..., 0] == grey[..., 1]).all()
+        assert (grey[..., 0] == grey[..., 2]).all()
+        assert grey.std() > 10
+    luma = picture() @ (0.299, 0.587, 0.114)
+    assert np.abs(change_light(generator(0), picture(), STILL.but(grey=1))[..., 0] - luma).max() < 1
+
+
+@given(seeds)
+def test_blur_smooths_and_keeps_the_light(seed: int) -> None:
+    before = picture(seed)
+    after = blurred(generator(seed), before)
+    assert after.std() < before.std()
+    assert abs(after.mean() - before.mean()) < 3
+    assert (blurred(generator(seed), flat(77, 20)) == 77).all()
+
+
+@given(seeds)
+def test_noise_is_centred_and_without_a_pattern(seed: int) -> None:
+    noise = noisy(generator(seed), flat()).astype(float) - 128
+    assert abs(noise.mean()) < 1
+    assert 2.5 < noise.std() < 16
+    for step in (noise[:, 1:] * noise[:, :-1], noise[1:] * noise[:-1], noise[..., 1:] * noise[..., :-1]):
+        assert abs(step.mean()) / noise.var() < 0.1
+
+
+def test_noise_is_cut_off_at_black_and_white() -> None:
+    assert noisy(generator(0), flat(0)).max() < 100
+    assert noisy(generator(0), flat(255)).min() > 150
+
+
+def test_a_jpeg_keeps_its_colours() -> None:
+    red = flat(0, 32)
+    red[..., 0] = 200
+    for seed in range(10):
+        assert np.abs(compressed(generator(seed), red).astype(int) - (200, 0, 0)).max() < 12

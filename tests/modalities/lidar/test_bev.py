@@ -1,0 +1,119 @@
+"""The ground seen from above, against a loop over the points."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallymark.modalities.lidar.bev import LISTED, MANY, Bird, Board, bin_points, list_points
+
+SMALL = Bird(reach=4, low=-1, high=3, cell=0.5, slices=4)
+
+
+def some_points(seed: int, count: int) -> np.ndarray:
+    """More points than are in sight, many in the same cell, some at the very edges, a few that are no numbers."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(0, 2.5, (count, 5)).astype(np.float32)
+    points[:, 4] = rng.choice([0, 0.2, 0.4], count)
+    points[::7, :2] = np.round(points[::7, :2] * 2) / 2
+    points[::11, 2] = np.round(points[::11, 2])
+    points[:4, :3] = [[np.nan, 0, 0], [0, np.inf, 0], [0, 0, -np.inf], [4, 0, 0]]
+    return points
+
+
+def plainly(points: np.ndarray, bird: Bird) -> np.ndarray:
+    grid = np.zeros((bird.side, bird.side, bird.channels))
+    found: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for x, y, z, _, lag in points.tolist():
+        if -bird.reach <= x < bird.reach and -bird.reach <= y < bird.reach and bird.low <= z < bird.high:
+            row, column = math.floor((y + bird.reach) / bird.cell), math.floor((x + bird.reach) / bird.cell)
+            found.setdefault((row, column), []).append(((z - bird.low) / (bird.high - bird.low), lag))
+    for cell, members in found.items():
+        heights = [height for height, _ in members]
+        for k in range(bird.slices):
+            count = sum(math.floor(height * bird.slices) == k for height in heights)
+            grid[cell][k] = math.log1p(count) / math.log1p(MANY)
+        rest = max(heights), min(heights), math.log1p(len(members)) / math.log1p(MANY)
+        grid[cell][bird.slices :] = *rest, sum(lag for _, lag in members) / len(members)
+    return grid
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(4, 300))
+def test_bins_are_those_of_a_plain_loop(seed: int, count: int) -> None:
+    points = some_points(seed, count)
+    grid = bin_points(points, SMALL)
+    assert grid.dtype == np.float32
+    assert grid.shape == (16, 16, 8) == (SMALL.side, SMALL.side, SMALL.channels)
+    np.testing.assert_allclose(grid, plainly(points, SMALL), atol=1e-6)
+
+
+def test_a_board_shows_only_what_was_drawn_last() -> None:
+    board = Board(SMALL)
+    for seed, count in ((0, 300), (1, 4), (2, 100)):
+        points = some_points(seed, count)
+        assert np.array_equal(board.draw(points), bin_points(points, SMALL))
+
+
+def test_a_point_is_where_it_should_be() -> None:
+    grid = bin_points(np.array([[-3.9, 3.9, 0.5, 9, 0.3]], np.float32), SMALL)
+    assert np.argwhere(grid.any(axis=2)).tolist() == [[15, 0]]
+    one = math.log(2) / math.log1p(MANY)
+    assert np.allclose(grid[15, 0], [0, one, 0, 0, 0.375, 0.375, one, 0.3])
+
+
+def test_many_points_count_as_one() -> None:
+    grid = bin_points(np.zeros((MANY, 5), np.float32), SMALL)
+    assert grid[8, 8, 1] == grid[8, 8, -2] == 1
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_few_points_are_no_trouble(count: int) -> None:
+    points = np.full((count, 5), 100, np.float32)
+    assert not bin_points(points, SMALL).any()
+    assert (list_points(points, SMALL, 3)[:, 0] == -1).all()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(4, 300))
+def test_listed_points_can_be_put_back(seed: int, count: int) -> None:
+    points = some_points(seed, count)
+    grid = plainly(points, SMALL)
+    listed = list_points(points, SMALL, 300)
+    assert listed.shape == (300, LISTED)
+    used = listed[listed[:, 0] >= 0]
+    assert not listed[len(used) :, 1:].any()
+    assert (listed[len(used) :, 0] == -1).all()
+    row, column = np.divmod(used[:, 0].astype(int), SMALL.side)
+    x, y = ((at + 0.5 + offset) * SMALL.cell - SMALL.reach for at, offset in ((column, used[:, 1]), (row, used[:, 2])))
+    back = np.column_stack([x, y, used[:, 3] * 4 - 1, np.zeros(len(used)), used[:, 4]])
+    assert (np.abs(used[:, 1:3]) <= 0.5 + 1e-6).all()
+    assert np.allclose(used[:, 5], np.hypot(x, y) / SMALL.reach, atol=1e-6)
+    filled = np.zeros(grid.shape[:2])
+    np.add.at(filled, (row, column), 1)
+    assert np.allclose(np.log1p(filled) / math.log1p(MANY), grid[..., -2])
+    seen = np.isfinite(points[:, :3]).all(axis=1) & (points[:, 2] >= -1) & (points[:, 2] < 3)
+    seen &= ((points[:, :2] >= -4) & (points[:, :2] < 4)).all(axis=1)
+    np.testing.assert_allclose(back[:, [0, 1, 2, 4]], points[seen][:, [0, 1, 2, 4]], atol=1e-5)
+
+
+def test_of_too_many_points_some_are_listed() -> None:
+    points = np.random.default_rng(0).uniform(-0.9, 0.9, (1000, 5)).astype(np.float32)
+    even = list_points(points, SMALL, 100)
+    assert np.array_equal(even, list_points(points[::10], SMALL, 100))
+    drawn = [list_points(points, SMALL, 100, np.random.default_rng(seed)) for seed in (1, 1, 2)]
+    assert np.array_equal(drawn[0], drawn[1])
+    assert not np.array_equal(drawn[0], drawn[2])
+    whole = list_points(points, SMALL, 1000)
+    assert len(np.unique(drawn[0], axis=0)) == 100
+    assert len(np.unique(np.concatenate([whole, drawn[0]]), axis=0)) == 1000
+
+
+def test_a_bird_that_sees_nothing_is_refused() -> None:
+    for wrong in ((0, -1, 3, 0.5, 4), (4, 3, -1, 0.5, 4), (4, -1, 3, 0, 4), (4, -1, 3, 0.5, 0), (4, -1, 3, 100, 4)):
+        with pytest.raises(ValueError, match="nothing to be seen"):
+            Bird(*wrong)
+    with pytest.raises(ValueError, match="numbered"):
+        list_points(np.zeros((1, 5), np.float32), Bird(2049, -1, 1, 1, 1), 1)

@@ -1,0 +1,162 @@
+"""The page of suspected labels: one file, escaped, with every suspect that it promises, whatever its picture."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tallymark
+from tallymark.data.catalog import Catalog
+from tallymark.inference.label_errors import find_suspects
+from tallymark.reporting.drawings import blank
+from tallymark.reporting.label_errors import confusions, write_suspects
+from tallymark.reporting.page import data_uri
+from tests.reporting.sets import HOSTILE, food
+from tests.reporting.test_explore import Reader
+
+
+def suspects_of(catalog: Catalog, label: list[int], told: list[int]) -> pl.DataFrame:
+    """The first items as suspects, by class ids."""
+    assert catalog.truth is not None
+    classes, count = catalog.truth.classes, len(label)
+    chance = 0.9 - 0.1 * np.arange(count)
+    return pl.DataFrame(
+        {
+            "item": catalog.items.ids[:count],
+            "label": label,
+            "label_name": [classes[at] for at in label],
+            "told": told,
+            "told_name": [classes[at] for at in told],
+            "chance_of_label": np.full(count, 0.04),
+            "chance_of_told": chance,
+            "margin": 0.04 - chance,
+        }
+    )
+
+
+def made(catalog: Catalog, suspects: pl.DataFrame, folder: Path, shown: int = 100) -> str:
+    """The text of the page, after checking what holds for every page."""
+    out = folder / "suspects.html"
+    write_suspects(catalog, suspects, out, title="Suspects <of> a set", shown=shown)
+    text = out.read_text("utf-8")
+    reader = Reader()
+    reader.feed(text)
+    assert not reader.open
+    assert all(place.startswith(("data:image/jpeg;base64,", "#")) for place in reader.refers)
+    assert not re.search(r"https?://|@import|url\(", text)
+    assert reader.scripts == 1
+    return text
+
+
+def captions(text: str) -> list[tuple[str, ...]]:
+    """What each tile says: what is told, the name, the label."""
+    return re.findall(r'<span class="why">(.*?)</span><b title=".*?">(.*?)</b><span>(.*?)</span>', text)
+
+
+def test_a_page_names_every_suspect(tmp_path: Path) -> None:
+    catalog = food(tmp_path / "data")
+    text = made(catalog, suspects_of(catalog, [0, 1, 1], [1, 0, 2]), tmp_path)
+    assert captions(text) == [
+        ("&lt;b&gt;cake&lt;/b&gt;? 90%", "&lt;script&gt;alert(1)&lt;/script&gt;", "labelled soup: 4.0%"),
+        ("soup? 80%", "item1", "labelled &lt;b&gt;cake&lt;/b&gt;: 4.0%"),
+        ("crème? 70%", "item2", "labelled &lt;b&gt;cake&lt;/b&gt;: 4.0%"),
+    ]
+    assert text.count("<img") == 3
+    assert HOSTILE not in text
+    assert "<b>cake</b>" not in text
+    assert "Suspects &lt;of&gt; a set" in text
+    assert "<b>3</b><span>suspected labels</span>" in text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "suspects.html"]
+
+
+def test_only_so_many_are_shown(tmp_path: Path) -> None:
+    catalog = food(tmp_path)
+    suspects = suspects_of(catalog, [0, 1, 1, 2], [1, 0, 2, 0])
+    text = made(catalog, suspects, tmp_path, shown=2)
+    assert [name for _, name, _ in captions(text)] == ["&lt;script&gt;alert(1)&lt;/script&gt;", "item1"]
+    assert "The 2 likeliest of 4" in text
+    assert "<img" not in made(catalog, suspects, tmp_path, shown=0)
+
+
+def test_pairs_are_counted_both_ways(tmp_path: Path) -> None:
+    catalog = food(tmp_path)
+    suspects = suspects_of(catalog, [0, 1, 1, 2, 1], [1, 0, 2, 0, 0])
+    assert confusions(suspects).rows() == [
+        ("<b>cake</b>", "soup", 2, 1),
+        ("soup", "<b>cake</b>", 1, 2),
+        ("<b>cake</b>", "crème", 1, 0),
+        ("crème", "soup", 1, 0),
+    ]
+    text = made(catalog, suspects, tmp_path)
+    assert '<td >&lt;b&gt;cake&lt;/b&gt;</td><td >soup</td><td class="n">2</td><td class="n">1</td>' in text
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("gone", "its file is missing"),
+        ("unlisted", "its file is missing"),
+        ("unreadable", "cannot be read: not a picture"),
+        ("unknown", "not in this data set"),
+    ],
+)
+def test_a_missing_picture_is_still_named(damage: str, said: str, tmp_path: Path) -> None:
+    catalog = food(tmp_path)
+    suspects = suspects_of(catalog, [0, 1, 1], [1, 0, 2])
+    path = catalog.path(1)
+    assert path is not None
+    whole = made(catalog, suspects, tmp_path)
+    if damage == "gone":
+        path.unlink()
+    elif damage == "unreadable":
+        path.write_bytes(b"not a picture")
+    elif damage == "unlisted":
+        catalog = replace(catalog, files=pl.Series(["0.png", None, *catalog.files[2:]], dtype=pl.String))
+    else:
+        catalog = catalog.select(np.array([0, 2]))
+    text = made(catalog, suspects, tmp_path)
+    assert captions(text) == captions(whole)
+    before, after = (re.findall(r"data:image/jpeg;base64,[^\"]+", page) for page in (whole, text))
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, False, True]
+    assert after[1] == data_uri(blank(said))
+
+
+def test_nothing_suspected(tmp_path: Path) -> None:
+    catalog = food(tmp_path)
+    text = made(catalog, suspects_of(catalog, [0], [1]).clear(), tmp_path)
+    assert "No label is suspected to be wrong." in text
+    assert "<img" not in text
+    assert "Confused" not in text
+
+
+def test_same_page_again(tmp_path: Path) -> None:
+    catalog = food(tmp_path)
+    suspects = suspects_of(catalog, [0, 1, 1, 2, 1], [1, 0, 2, 0, 0])
+    assert made(catalog, suspects, tmp_path) == made(catalog, suspects, tmp_path)
+
+
+def test_from_chances_to_a_page_and_out_of_the_set(tmp_path: Path) -> None:
+    """Three labels of a made-up set are changed; they are shown, and the list takes them out."""
+    folder = tmp_path / "set"
+    tallymark.synth("food", folder, items=24)
+    catalog = tallymark.read("food", folder).of("train")
+    truth = catalog.truth
+    assert truth is not None
+    true, classes = truth.kind, len(truth.classes)
+    chances = np.full((len(true), classes), 0.2 / classes)
+    chances[np.arange(len(true)), true] += 0.8
+    label = true.copy()
+    planted = np.flatnonzero(np.isin(true, np.flatnonzero(np.bincount(true) > 1)))[:3]
+    label[planted] = (true[planted] + 1) % classes
+    suspects = find_suspects(chances, label, catalog.items, truth.classes)
+    assert set(suspects["item"]) <= set(catalog.items.ids[planted])
+    assert not suspects.is_empty()
+    assert {name for _, name, _ in captions(made(catalog, suspects, tmp_path))} == set(suspects["item"])
+    suspects.write_csv(tmp_path / "suspects.csv")
+    left = tallymark.read("food", folder, exclude=tmp_path / "suspects.csv").of("train")
+    assert set(left.items.ids) == set(catalog.items.ids) - set(suspects["item"])

@@ -1,0 +1,110 @@
+"""Writing a submission and reading it gives the same annotations; what is written is valid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tallymark
+from tallymark.challenges.lyft.dialect import CLASSES
+from tallymark.data.annotations import Annotations
+from tallymark.data.items import Items
+from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks
+from tests.made import NAMES, annotations, columns_of
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(12))
+def test_write_then_read_is_the_identity(name: str, seed: int, tmp_path: Path) -> None:
+    made = annotations(name, seed)
+    path = tmp_path / "submission.csv"
+    tallymark.write(name, made, path)
+    got = tallymark.read_submission(name, path)
+    if name == "upcalls":  # recordings without detections have no row, by the challenge's form
+        got = got.onto(made.items)
+    else:
+        assert got.items.ids.to_list() == made.items.ids.to_list()
+        assert tallymark.check(name, path, against=path).problems.total == 0
+    assert got.offsets.tolist() == made.offsets.tolist()
+    assert all(map(np.array_equal, columns_of(got.shapes), columns_of(made.shapes)))
+    if name in ("wheat", "lyft"):  # the files of the others have no place for it
+        assert got.score is not None
+        assert np.array_equal(got.score, made.score)
+    if made.label is not None:
+        assert [got.classes[k] for k in got.kind] == [made.classes[k] for k in made.kind]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_writing_is_deterministic(name: str, tmp_path: Path) -> None:
+    for out in ("a.csv", "b.csv"):
+        tallymark.write(name, annotations(name, 3), tmp_path / out)
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_both_forms_of_food(tmp_path: Path) -> None:
+    made = annotations("food", 1)
+    for form, width in (("seed", 4), ("kaggle", 2)):
+        path = tmp_path / f"{form}.csv"
+        tallymark.write("food", made, path, form=form)
+        assert path.read_text().splitlines()[0].count(",") == width - 1
+        assert np.array_equal(tallymark.read_submission("food", path).shapes.label, made.shapes.label)
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "rows"),
+    [
+        ("wheat", Boxes.of(np.empty((0, 4))), ["a,", "b,"]),
+        ("lyft", Cuboids.of(np.empty((0, 7))), ["a,", "b,"]),
+        ("ships", Masks.of([], (768, 768)), ["a,", "b,"]),
+        ("upcalls", Instants(np.empty(0)), []),
+    ],
+)
+def test_nothing_found_is_a_valid_submission(name: str, shapes: Any, rows: list[str], tmp_path: Path) -> None:
+    tallymark.write(name, Annotations.none(Items.of(["a", "b"]), shapes, CLASSES), tmp_path / "submission.csv")
+    assert (tmp_path / "submission.csv").read_text().splitlines()[1:] == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "kind"),
+    [
+        ("wheat", Boxes.of(np.array([[0, 0, np.nan, 5]])), "not_a_number"),
+        ("wheat", Boxes.of(np.array([[0, 0, -1, 5]])), "negative_size"),
+        ("lyft", Cuboids.of(np.array([[0, 0, 0, 1, 1, 0, 0]])), "nonpositive_size"),
+        ("ships", Masks(np.array([10**6]), np.array([5]), np.array([0, 1]), (768, 768)), "out_of_bounds"),
+        ("food", Labels(np.array([-1])), "label_count"),
+    ],
+)
+def test_an_invalid_submission_is_never_left_behind(name: str, shapes: object, kind: str, tmp_path: Path) -> None:
+    wrong = Annotations.gather(
+        Items.of(["a"]), np.zeros(1, np.int64), shapes, label=np.zeros(1, np.int64), classes=CLASSES
+    )
+    with pytest.raises(tallymark.BadInput) as caught:
+        tallymark.write(name, wrong, tmp_path / "submission.csv")
+    assert kind in caught.value.problems.counts
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_form_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="seed, kaggle"):
+        tallymark.write("food", annotations("food", 0), tmp_path / "x.csv", form="csv")
+
+
+def test_ids_stay_text(tmp_path: Path) -> None:
+    """Ids that look like numbers are not touched."""
+    (tmp_path / "s.csv").write_text("image_id,PredictionString\n1e5,\n007,\n0x1f,\n")
+    assert tallymark.read_submission("wheat", tmp_path / "s.csv").items.ids.to_list() == ["1e5", "007", "0x1f"]
+
+
+def test_upcalls_writes_scores_on_request(tmp_path: Path) -> None:
+    made = annotations("upcalls", 2)
+    scored = Annotations(made.items, made.offsets, made.shapes, score=np.linspace(0, 1, len(made)))
+    tallymark.write("upcalls", scored, tmp_path / "d.csv")
+    assert pl.read_csv(tmp_path / "d.csv").columns == ["filename", "timestamp"]
+    tallymark.write("upcalls", scored, tmp_path / "d.csv", form="scored")
+    written = pl.read_csv(tmp_path / "d.csv")
+    assert written.columns == ["filename", "timestamp", "score"]
+    assert written["score"].to_list() == scored.confidence.tolist()

@@ -1,0 +1,34 @@
+"""What is said while it trains where there is no terminal."""
+
+import time
+
+import pytest
+
+from tallymark.training import progress as bar
+from tallymark.training.budget import Clock
+from tallymark.training.progress import Bar
+
+
+def test_without_a_terminal_a_line_is_said_once_a_minute(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    clock = Clock(steps=200, minutes=None)
+    with Bar(clock) as shown:
+        for step in range(1, 101):
+            now, clock.step = 2.0 * step, step
+            shown.update({"heat": 1.5, "shape": 0.5})
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        " 15%  loss 2.000  5:40 to go",
+        " 30%  loss 2.000  4:40 to go",
+        " 45%  loss 2.000  3:40 to go",
+    ]
+
+
+def test_only_the_first_process_talks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(bar, "SAID_EVERY", 0.0)
+    with Bar(Clock(steps=10, minutes=None), talks=False) as shown:
+        shown.update({"heat": 1.0})
+    assert capsys.readouterr().err == ""
