@@ -153,16 +153,16 @@ def pictures_bare(folder: Path) -> int:
 
 
 def pictures_ours(folder: Path) -> int:
-    from tallymark.io.images import read_picture
+    from tallymark.io.images import read_image
 
-    return on_all_cores(read_picture, folder.rglob("*.jpg"))
+    return on_all_cores(read_image, folder.rglob("*.jpg"))
 
 
 def pictures_checked(folder: Path) -> int:
     """What a check does with each: decode to the end, size, thumbnail, fingerprint."""
-    from tallymark.io.images import look_at_picture
+    from tallymark.io.images import inspect_image
 
-    return on_all_cores(look_at_picture, folder.rglob("*.jpg"))
+    return on_all_cores(inspect_image, folder.rglob("*.jpg"))
 
 
 def sweeps_bare(folder: Path) -> int:
@@ -205,7 +205,7 @@ def making(name: str, **options: Any) -> dict[str, Call]:
 
         with tempfile.TemporaryDirectory(dir=folder) as place:
             tallymark.synth(name, place, **options)
-        return options["items"] * options.get("seconds", 1)
+        return options["items"] * options.get("clip_seconds", 1)
 
     return {"tallymark": call}
 

@@ -11,7 +11,7 @@ from tallymark.api.data import write
 from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
-from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks
+from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks
 
 CHIP = (768, 768)
 
@@ -49,7 +49,7 @@ def wheat(folder: Path, photographs: int = 1_000, boxes: int = 45, seed: int = 0
             f'{names[at]},1024,1024,"[{x}, {y}, {w}, {h}]",{("arvalis_1", "ethz_1", "rres_1")[at % 3]}\n'
             for at, (x, y, w, h) in zip(item.tolist(), heads.tolist(), strict=True)
         )
-    write("wheat", Annotations.gather(items, found_item, Boxes.of(found), score=score), submission)
+    write("wheat", Annotations.from_rows(items, found_item, Boxes.of(found), score=score), submission)
     return truth, submission
 
 
@@ -72,8 +72,8 @@ def ships(folder: Path, chips: int = 15_000, seed: int = 0) -> tuple[Path, Path]
     found = np.concatenate([moved, np.tile([384.0, 384.0, 30.0, 8.0], (len(stray), 1))])
     found_angle = np.concatenate([angle[seen] + rng.normal(0, 0.03, seen.sum()), np.zeros(len(stray))])
     truth, submission = folder / "train_ship_segmentations_v2.csv", folder / "submission.csv"
-    write("ships", Annotations.gather(items, item, rectangles(ship, angle)), truth)
-    write("ships", Annotations.gather(items, found_item, rectangles(found, found_angle)), submission)
+    write("ships", Annotations.from_rows(items, item, rectangles(ship, angle)), truth)
+    write("ships", Annotations.from_rows(items, found_item, rectangles(found, found_angle)), submission)
     return truth, submission
 
 
@@ -117,7 +117,7 @@ def lyft(folder: Path, samples: int = 27_468, volumes: int = 25, seed: int = 0) 
     found_label = np.concatenate([label[seen], label[~seen]])
     truth, submission = folder / "train.csv", folder / "submission.csv"
     found_score = rng.beta(2, 2, len(found)).round(4)
-    write("lyft", Annotations.gather(items, found_item, Cuboids.of(found), label=found_label, score=found_score,
+    write("lyft", Annotations.from_rows(items, found_item, Cuboids.of(found), label=found_label, score=found_score,
                                      classes=CLASSES), submission)  # fmt: skip
     names = items.ids.to_list()
     texts = [
@@ -143,7 +143,7 @@ def upcalls(folder: Path, calls: int = 1_157, detections: int = 10_000, seed: in
     found_item = np.concatenate([item[near], rng.integers(0, 50, detections - near.sum())])
     truth, submission = folder / "annotations_GSL.csv", folder / "detections.csv"
     pl.DataFrame({"filename": items.ids[item], "timestamp": time, "label": "up"}).write_csv(truth)
-    write("upcalls", Annotations.gather(items, found_item, Instants(found.round(3))), submission)
+    write("upcalls", Annotations.from_rows(items, found_item, Events(found.round(3))), submission)
     return truth, submission
 
 
@@ -156,5 +156,7 @@ def food(folder: Path, photographs: int = 28_377, classes: int = 211, seed: int 
     ranked[right, rng.integers(0, 3, right.sum())] = label[right]
     truth, submission = folder / "val_info.csv", folder / "submission.csv"
     pl.DataFrame({"image_name": items.ids, "label": label}).write_csv(truth)
-    write("food", Annotations.gather(items, np.repeat(np.arange(photographs), 3), Labels(ranked.ravel())), submission)
+    write(
+        "food", Annotations.from_rows(items, np.repeat(np.arange(photographs), 3), Labels(ranked.ravel())), submission
+    )
     return truth, submission

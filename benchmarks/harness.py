@@ -29,7 +29,7 @@ def time_calls(call: Callable[[], Any], repeat: int) -> Timed:
         value = call()
         took = time.perf_counter() - start
         best, spent, calls = min(best, took), spent + took, calls + 1
-    return {"seconds": best, "value": value, "peak_mb": peak_memory()}
+    return {"clip_seconds": best, "value": value, "peak_mb": peak_memory()}
 
 
 def run_apart(module: str, *words: str) -> Timed:

@@ -25,15 +25,15 @@ from typing import NamedTuple, get_args
 import numpy as np
 
 import tallymark
-from tallymark.api import models as modelling
-from tallymark.core.recipe import class_groups
+from tallymark.api import models as api_models
+from tallymark.core.recipe import head_groups_of
 from tallymark.detector.network import make_network
-from tallymark.inference.metadata import Card
+from tallymark.inference.metadata import Metadata
 from tallymark.inference.predictor import Predictor
 from tallymark.inference.session import Runtime, Session
 from tallymark.modalities.image.resize import BLOCK
-from tallymark.modalities.lidar.sweeps import read_scan, seen_from_above
-from tallymark.modalities.tiling import HEARD
+from tallymark.modalities.lidar.sweeps import bev_input, read_scan
+from tallymark.modalities.tiling import TILE_FRAMES
 from tallymark.training.export import export
 from tallymark.training.train import class_names
 
@@ -43,7 +43,7 @@ FILE = 1800
 """Seconds of a recording, as in the official test set."""
 
 
-SWEEPS = 120
+LIDAR_SUFFIXES = 120
 
 
 class Contenders(NamedTuple):
@@ -77,17 +77,17 @@ def main() -> None:
 def upcalls(preset: str, runtime: Runtime, threads: int, rounds: int) -> None:
     """Hours of audio in a second, at the rate of the development set and at that of the test set."""
     with tempfile.TemporaryDirectory() as temporary:
-        model, recipe = Path(temporary) / "model.onnx", modelling.find_preset("upcalls", preset)
-        export(make_network(recipe, 1).eval(), Card("upcalls", recipe), model)
+        model, recipe = Path(temporary) / "model.onnx", api_models.find_preset("upcalls", preset)
+        export(make_network(recipe, 1).eval(), Metadata("upcalls", recipe), model)
         predictor, shared = Predictor([model], runtime, threads), bare_model(model, runtime, threads)
         for rate, hours in RATES.items():
             folder = Path(temporary) / str(rate)
             make_noise(folder, rate, hours)
             catalog = tallymark.read("upcalls", folder)
-            frames = hours * 3600 / recipe.hop
-            calls = range(round(frames / HEARD))
+            frames = hours * 3600 / recipe.hop_seconds
+            calls = range(round(frames / TILE_FRAMES))
             width = round(frames / len(calls) / BLOCK) * BLOCK
-            window = np.random.default_rng(0).standard_normal((1, recipe.bands, width, 1)).astype(np.float32)
+            window = np.random.default_rng(0).standard_normal((1, recipe.n_bins, width, 1)).astype(np.float32)
             compare(
                 Contenders(
                     f"upcalls {preset}, {rate} Hz",
@@ -108,22 +108,22 @@ def lyft(preset: str, runtime: Runtime, threads: int, rounds: int) -> None:
         folder, model, recipe = (
             Path(temporary) / "set",
             Path(temporary) / "model.onnx",
-            modelling.find_preset("lyft", preset),
+            api_models.find_preset("lyft", preset),
         )
-        tallymark.synth("lyft", folder, items=SWEEPS, cameras="none")
+        tallymark.synth("lyft", folder, items=LIDAR_SUFFIXES, cameras="none")
         catalog = tallymark.read("lyft", folder)
         classes = class_names(catalog)
-        groups = class_groups(recipe, classes)
-        export(make_network(recipe, len(classes), groups).eval(), Card("lyft", recipe, classes), model)
+        groups = head_groups_of(recipe, classes)
+        export(make_network(recipe, len(classes), groups).eval(), Metadata("lyft", recipe, classes), model)
         predictor, shared = Predictor([model], runtime, threads), bare_model(model, runtime, threads)
-        window = seen_from_above(read_scan(catalog, 0, recipe.sweeps).points, recipe)[None]
+        window = bev_input(read_scan(catalog, 0, recipe.sweeps).points, recipe)[None]
         compare(
             Contenders(
                 f"lyft {preset}",
-                SWEEPS,
+                LIDAR_SUFFIXES,
                 "sweeps",
-                lambda: [shared(window) for _ in range(SWEEPS)],
-                lambda: side_by_side(predictor.sessions[0], window, range(SWEEPS), threads),
+                lambda: [shared(window) for _ in range(LIDAR_SUFFIXES)],
+                lambda: side_by_side(predictor.sessions[0], window, range(LIDAR_SUFFIXES), threads),
                 lambda: predictor.predict(catalog),
             ),
             runtime,

@@ -19,14 +19,14 @@ from pathlib import Path
 import torch
 
 import tallymark
-from tallymark.api import models as modelling
-from tallymark.core.recipe import class_groups
+from tallymark.api import models as api_models
+from tallymark.core.recipe import head_groups_of
 from tallymark.core.registry import challenge_names
 from tallymark.detector.network import make_network
 from tallymark.training.batches import Batches
-from tallymark.training.devices import Place, take_place
-from tallymark.training.loop import Fit
-from tallymark.training.train import class_names, make_source
+from tallymark.training.devices import Place, join_ranks
+from tallymark.training.loop import Trainer
+from tallymark.training.train import class_names, make_dataset
 
 STEPS = 6
 """Batches in a turn."""
@@ -43,7 +43,7 @@ def main() -> None:
     arguments = parser.parse_args()
     print("| recipe | bare windows a second | whole loop | of the bare network |")
     print("| --- | --- | --- | --- |")
-    with take_place() as place:
+    with join_ranks() as place:
         for name in arguments.challenges:
             compare(name, arguments.preset, arguments.rounds, arguments.out, place)
 
@@ -52,14 +52,16 @@ def compare(name: str, preset: str, rounds: int, out: Path, place: Place) -> Non
     folder = out / name
     if not folder.exists():
         tallymark.synth(name, folder, items=ITEMS.get(name, 96))
-    recipe = modelling.find_preset(name, preset)
+    recipe = api_models.find_preset(name, preset)
     catalog = tallymark.read(name, folder)
-    known = catalog.select(catalog.labelled).of("train")
+    known = catalog.select(catalog.labelled).in_split("train")
     names = class_names(known)
     classes = max(len(names), 1)
-    batches = Batches(make_source(known, recipe), recipe, classes)
+    batches = Batches(make_dataset(known, recipe), recipe, classes)
     with tempfile.TemporaryDirectory() as temporary:
-        fit = Fit(make_network(recipe, classes, class_groups(recipe, names)), batches, recipe, Path(temporary), place)
+        fit = Trainer(
+            make_network(recipe, classes, head_groups_of(recipe, names)), batches, recipe, Path(temporary), place
+        )
     endless = (batch for epoch in range(10**6) for batch in batches.epoch(epoch, lambda k: False))
     for _ in range(len(batches)):  # every picture is decoded once before it counts, as in any later epoch
         batch = next(endless)
@@ -73,7 +75,7 @@ def compare(name: str, preset: str, rounds: int, out: Path, place: Place) -> Non
         with torch.autocast(place.device.type, fit.precision, enabled=fit.precision != torch.float32):
             maps = fit.network(fixed.float())
         torch.stack([part.float().mean() for part in maps.values()]).sum().backward()
-        fit.optimiser.zero_grad(set_to_none=True)
+        fit.optimizer.zero_grad(set_to_none=True)
 
     both = {bare: list[float](), whole: list[float]()}
     for turn in range(rounds + 1):
@@ -81,7 +83,7 @@ def compare(name: str, preset: str, rounds: int, out: Path, place: Place) -> Non
             took = timed(call)
             if turn:  # the first turn warms up
                 seconds.append(took)
-    rates = [recipe.batch * STEPS / statistics.median(seconds) for seconds in both.values()]
+    rates = [recipe.batch_size * STEPS / statistics.median(seconds) for seconds in both.values()]
     print(f"| {name} {preset} | {rates[0]:.1f} | {rates[1]:.1f} | {rates[1] / rates[0]:.2f} |", flush=True)
 
 

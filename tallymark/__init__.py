@@ -17,7 +17,7 @@ _HOME = {
     "Catalog": "tallymark.data.catalog",
     "Challenge": "tallymark.core.registry",
     "Cuboids": "tallymark.geometry",
-    "Instants": "tallymark.geometry",
+    "Events": "tallymark.geometry",
     "Items": "tallymark.data.items",
     "Labels": "tallymark.geometry",
     "Masks": "tallymark.geometry",
@@ -38,7 +38,7 @@ _HOME = {
     "read_truth": "tallymark.api.data",
     "repair": "tallymark.api.data",
     "score": "tallymark.api.data",
-    "split": "tallymark.api.data",
+    "folds": "tallymark.api.data",
     "synth": "tallymark.api.data",
     "train": "tallymark.api.models",
     "write": "tallymark.api.data",
@@ -50,7 +50,7 @@ __all__ = [
     "Catalog",
     "Challenge",
     "Cuboids",
-    "Instants",
+    "Events",
     "Items",
     "Labels",
     "Masks",
@@ -65,13 +65,13 @@ __all__ = [
     "compare",
     "convert",
     "explore",
+    "folds",
     "predict",
     "read",
     "read_submission",
     "read_truth",
     "repair",
     "score",
-    "split",
     "synth",
     "train",
     "write",
@@ -84,12 +84,12 @@ if TYPE_CHECKING:
         compare,
         convert,
         explore,
+        folds,
         read,
         read_submission,
         read_truth,
         repair,
         score,
-        split,
         synth,
         write,
     )
@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from tallymark.data.annotations import Annotations
     from tallymark.data.catalog import Catalog
     from tallymark.data.items import Items
-    from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks, RotatedBoxes
+    from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks, RotatedBoxes
     from tallymark.scoring.score import Score
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
-from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks
+from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks
 
 NAMES = ("wheat", "upcalls", "food", "lyft", "ships")
 SHAPE = (768, 768)
@@ -31,20 +31,20 @@ def annotations(name: str, seed: int, *, per_item: int = 4) -> Annotations[Any]:
     score = rng.permutation(count) / max(1, count)
     if name == "wheat":
         boxes = np.concatenate([rng.uniform(0, 1000, (count, 2)), rng.uniform(1, 200, (count, 2))], 1)
-        return Annotations.gather(listed, item, Boxes.of(boxes), score=score)
+        return Annotations.from_rows(listed, item, Boxes.of(boxes), score=score)
     if name == "lyft":
         place, size = rng.normal(0, 1500, (count, 3)), rng.uniform(0.3, 12, (count, 3))
         rows = np.concatenate([place, size, rng.uniform(-4, 4, (count, 1))], 1)
-        return Annotations.gather(
+        return Annotations.from_rows(
             listed, item, Cuboids.of(rows), label=rng.integers(0, 9, count), score=score, classes=CLASSES
         )
     if name == "upcalls":
-        return Annotations.gather(listed, item, Instants(rng.uniform(0, 1800, count)))
+        return Annotations.from_rows(listed, item, Events(rng.uniform(0, 1800, count)))
     if name == "food":
-        return Annotations.gather(
+        return Annotations.from_rows(
             listed, item, Labels(rng.permuted(np.tile(np.arange(211), (len(listed), 1)), axis=1)[:, :3].ravel())
         )
-    return Annotations.gather(listed, item, ships(counts, rng))
+    return Annotations.from_rows(listed, item, ships(counts, rng))
 
 
 def ships(counts: np.ndarray, rng: np.random.Generator) -> Masks:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tallymark.api import data as verbs
+from tallymark.api import data as api_data
 
 SMALL: dict[str, dict[str, Any]] = {
     "wheat": {"items": 15, "size": 192},
@@ -25,7 +25,7 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a data set for each challenge, by its name."""
     root = tmp_path_factory.mktemp("sets")
     for name, options in SMALL.items():
-        verbs.synth(name, root / name, seed=0, **options)
+        api_data.synth(name, root / name, seed=0, **options)
     return root
 
 

@@ -42,7 +42,7 @@ def test_the_command_line_gives_what_was_computed_by_hand(name: str, case: dict[
     command = ["score", name, str(truth), str(prediction), "--json", "--per-item", str(table)]
     command += ["--images", str(images)] if images else []
     for key, value in options.items():
-        command += ["--reading", f"{key}={'x'.join(map(str, value)) if isinstance(value, list) else value}"]
+        command += ["--rule", f"{key}={'x'.join(map(str, value)) if isinstance(value, list) else value}"]
     result = CliRunner().invoke(app, command)
     printed = json.loads(result.stdout)
     if "error" in case["expected"]:

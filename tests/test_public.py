@@ -36,8 +36,8 @@ def test_unknown_names_are_attribute_errors() -> None:
 
 def test_the_page_has_the_arguments_of_every_call() -> None:
     calls = re.findall(r"^\| `(\w+)(\([^`]*\))` \|", PAGE.read_text(), re.M)
-    verbs = {name for name in tallymark.__all__ if name.islower()}
-    assert verbs == {name for name, _ in calls}
+    api_data = {name for name in tallymark.__all__ if name.islower()}
+    assert api_data == {name for name, _ in calls}
     for name, arguments in calls:
         [stated] = ast.parse(f"def {name}{arguments}: ...").body
         assert isinstance(stated, ast.FunctionDef)

@@ -10,7 +10,7 @@ import pytest
 
 import tallymark
 from tallymark.geometry.points_in_boxes import points_inside
-from tallymark.geometry.poses import move_cuboids
+from tallymark.geometry.poses import transform_cuboids
 from tallymark.io.lidar import read_sweep
 
 DATA = Path(os.environ.get("TALLYMARK_DATA", "no such folder"))
@@ -48,7 +48,7 @@ def test_giant_wheat_boxes_are_found() -> None:
     catalog = tallymark.read("wheat", DATA / "wheat")
     assert catalog.truth is not None
     empty = catalog.labelled & (catalog.truth.counts == 0)
-    assert (len(catalog.of("train")), len(catalog.truth), int(empty.sum())) == (135, 5258, 6)
+    assert (len(catalog.in_split("train")), len(catalog.truth), int(empty.sum())) == (135, 5258, 6)
 
 
 def test_duplicate_calls_are_found() -> None:
@@ -88,7 +88,7 @@ def test_lyft_annotations_through_every_frame() -> None:
     assert (np.hypot(ego.x, ego.y) < 120).all()
     assert (np.abs(ego.z) < 5).all()  # on the ground around the vehicle
     seen = catalog.drive.volumes(0, stated.shapes)
-    back = move_cuboids(seen, catalog.drive.pose(0))
+    back = transform_cuboids(seen, catalog.drive.pose(0))
     for before, after in zip(stated.shapes.columns[:3], back.columns[:3], strict=True):
         np.testing.assert_allclose(before, after, atol=1e-6)
 

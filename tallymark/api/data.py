@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tallymark.core.console import plural
-from tallymark.core.options import parse_reading
+from tallymark.core.options import parse_options
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.exclusions import read_exclusions
 from tallymark.data.items import Items
-from tallymark.scoring.alignment import Source, expected_items, fit, read_pairs, with_hours
+from tallymark.scoring.alignment import PathLike, expected_items, fit_items, read_pairs, with_hours
 from tallymark.scoring.compare import RESAMPLES, Comparison, compare_scores
 from tallymark.scoring.score import Score
 from tallymark.submission.dialect import Change, write_submission
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 def score(
     name: str,
-    truth: Source,
-    submission: Source,
+    truth: PathLike,
+    submission: PathLike,
     *,
-    images: Source | None = None,
-    audio: Source | None = None,
+    images: PathLike | None = None,
+    audio: PathLike | None = None,
     **options: object,
 ) -> Score:
     """Score a submission by the official rule.
@@ -52,22 +52,22 @@ def score(
     >>> tallymark.score("wheat", "train.csv", "submission.csv").value  # doctest: +SKIP
     """
     what, problems = challenge(name), Problems()
-    reading: Any = parse_reading(what.reading, options)
-    expected, [pair] = read_pairs(what, truth, [submission], images, reading, problems)
+    rule_options: Any = parse_options(what.rule_options, options)
+    expected, [pair] = read_pairs(what, truth, [submission], images, rule_options, problems)
     if audio is not None:
-        reading = with_hours(what, reading, audio, expected, problems)
-    elif hasattr(reading, "hours") and "hours" not in options and Path(truth).is_dir():
-        reading = with_hours(what, reading, truth, expected, problems, named_only=True)
-    return what.score(*problems.checked(pair), reading)
+        rule_options = with_hours(what, rule_options, audio, expected, problems)
+    elif hasattr(rule_options, "hours") and "hours" not in options and Path(truth).is_dir():
+        rule_options = with_hours(what, rule_options, truth, expected, problems, named_only=True)
+    return what.score(*problems.checked(pair), rule_options)
 
 
 def by_distance(
     name: str,
-    truth: Source,
-    submission: Source,
-    folder: Source,
+    truth: PathLike,
+    submission: PathLike,
+    folder: PathLike,
     *,
-    images: Source | None = None,
+    images: PathLike | None = None,
     least: int = 0,
     **options: object,
 ) -> Distances:
@@ -76,36 +76,36 @@ def by_distance(
     folder: the data set, which knows where the vehicle stood. least: points that a volume must have inside to count.
     """
     from tallymark.geometry import Cuboids
-    from tallymark.reporting.distances import tally_distances
+    from tallymark.reporting.distances import score_by_distance
 
     what, problems = challenge(name), Problems()
-    reading: Any = parse_reading(what.reading, options)
-    _, [pair] = read_pairs(what, truth, [submission], images, reading, problems)
+    rule_options: Any = parse_options(what.rule_options, options)
+    _, [pair] = read_pairs(what, truth, [submission], images, rule_options, problems)
     answers, predicted = problems.checked(pair)
     if not isinstance(answers.shapes, Cuboids):
         raise BadInput(Problem("bad_option", "by_distance", name, "a challenge of volumes: lyft", "leave it out"))
-    catalog = problems.checked(_read_folder(what, Path(folder), reading, None, problems))
-    return tally_distances(
-        answers, predicted, catalog, least=least, comparison=reading.iou_comparison, match=reading.match
+    catalog = problems.checked(_read_folder(what, Path(folder), rule_options, None, problems))
+    return score_by_distance(
+        answers, predicted, catalog, least=least, comparison=rule_options.iou_comparison, match=rule_options.match
     )
 
 
 def compare(
     name: str,
-    truth: Source,
-    a: Source,
-    b: Source,
+    truth: PathLike,
+    a: PathLike,
+    b: PathLike,
     *,
-    images: Source | None = None,
+    images: PathLike | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
     **options: object,
 ) -> Comparison:
     """Compare two submissions item by item; the interval comes from `resamples` draws of items."""
     what, problems = challenge(name), Problems()
-    reading: Any = parse_reading(what.reading, options)
-    _, pairs = read_pairs(what, truth, [a, b], images, reading, problems)
-    scores = (what.score(*problems.checked(pair), reading) for pair in pairs)
+    rule_options: Any = parse_options(what.rule_options, options)
+    _, pairs = read_pairs(what, truth, [a, b], images, rule_options, problems)
+    scores = (what.score(*problems.checked(pair), rule_options) for pair in pairs)
     return compare_scores(*scores, seed=seed, resamples=resamples)
 
 
@@ -133,10 +133,10 @@ class Checked:
 
 def check(
     name: str,
-    path: Source,
+    path: PathLike,
     *,
-    against: Source | None = None,
-    exclude: Source | None = None,
+    against: PathLike | None = None,
+    exclude: PathLike | None = None,
     **options: object,
 ) -> Checked:
     """Check a submission without the answers, or a data folder.
@@ -145,69 +145,69 @@ def check(
     exclude: for a folder, a list of items and objects that are known to be bad.
     """
     what = challenge(name)
-    reading: Any = parse_reading(what.reading, options)
+    rule_options: Any = parse_options(what.rule_options, options)
     if Path(path).is_dir():
-        return _check_folder(what, Path(path), reading, exclude)
-    return _check_submission(what, path, reading, against)
+        return _check_folder(what, Path(path), rule_options, exclude)
+    return _check_submission(what, path, rule_options, against)
 
 
-def _check_folder(what: Challenge, folder: Path, reading: Any, exclude: Source | None) -> Checked:
+def _check_folder(what: Challenge, folder: Path, rule_options: Any, exclude: PathLike | None) -> Checked:
     from tallymark.data.checks import check_catalog
 
     problems = Problems(EVERY)
-    catalog = _read_folder(what, folder, reading, exclude, problems)
+    catalog = _read_folder(what, folder, rule_options, exclude, problems)
     if catalog is None:
         return Checked(0, 0, problems)
     check_catalog(catalog, problems)
     return Checked(len(catalog), None if catalog.truth is None else len(catalog.truth), problems)
 
 
-def _check_submission(what: Challenge, submission: Source, reading: Any, against: Source | None) -> Checked:
+def _check_submission(what: Challenge, submission: PathLike, rule_options: Any, against: PathLike | None) -> Checked:
     problems = Problems()
-    predicted = what.dialect.read(submission, reading, problems)
+    predicted = what.dialect.read(submission, rule_options, problems)
     if predicted is None:
         return Checked(0, 0, problems)
     if against is not None:
-        expected = expected_items(what, against, reading, predicted.items, problems)
+        expected = expected_items(what, against, rule_options, predicted.items, problems)
         if expected is not None:
-            fit(what, predicted, expected, submission, reading, problems)
+            fit_items(what, predicted, expected, submission, rule_options, problems)
     return Checked(len(predicted.items), len(predicted), problems)
 
 
 def repair(
-    name: str, submission: Source, out: Source, *, against: Source | None = None, **options: object
+    name: str, submission: PathLike, out: PathLike, *, against: PathLike | None = None, **options: object
 ) -> list[Change]:
     """Write a valid form of a submission to `out`; returns everything that was changed."""
     what, problems = challenge(name), Problems()
-    reading: Any = parse_reading(what.reading, options)
+    rule_options: Any = parse_options(what.rule_options, options)
     if Path(submission).resolve() == Path(out).resolve():
         remedy = "name another file: a repair keeps the original"
         raise BadInput(Problem("same_file", str(out), "the submission itself", "another file", remedy))
     expected = None
     if against is not None:
-        readable = what.dialect.read(submission, reading, Problems())
+        readable = what.dialect.read(submission, rule_options, Problems())
         like = Items.of([]) if readable is None else readable.items
-        expected = problems.checked(expected_items(what, against, reading, like, problems)).ids.to_list()
-    changes = repair_file(what.dialect, submission, out, expected, reading)
-    what.dialect.read(out, reading, problems)
+        expected = problems.checked(expected_items(what, against, rule_options, like, problems)).ids.to_list()
+    changes = repair_file(what.dialect, submission, out, expected, rule_options)
+    what.dialect.read(out, rule_options, problems)
     problems.raise_if_any()
     return changes
 
 
-def convert(name: str, submission: Source, out: Source, *, form: str | None = None, **options: object) -> None:
+def convert(name: str, submission: PathLike, out: PathLike, *, form: str | None = None, **options: object) -> None:
     """Write a submission in another of its published forms."""
     write(name, read_submission(name, submission, **options), out, form=form, **options)
 
 
 def write(
-    name: str, annotations: Annotations[Any], path: Source, *, form: str | None = None, **options: object
+    name: str, annotations: Annotations[Any], path: PathLike, *, form: str | None = None, **options: object
 ) -> None:
     """Write predictions as a submission that is known to be valid."""
     what = challenge(name)
-    write_submission(what.dialect, annotations, path, parse_reading(what.reading, options), form)
+    write_submission(what.dialect, annotations, path, parse_options(what.rule_options, options), form)
 
 
-def read(name: str, folder: Source, *, exclude: Source | None = None, **options: object) -> Catalog:
+def read(name: str, folder: PathLike, *, exclude: PathLike | None = None, **options: object) -> Catalog:
     """The data set in a folder: items, media, parts and truth, without what the list `exclude` names.
 
     Annotations that cannot be read are a `BadInput`; missing files and odd contents are for `check`.
@@ -217,17 +217,17 @@ def read(name: str, folder: Source, *, exclude: Source | None = None, **options:
     >>> tallymark.read("wheat", "global-wheat-detection").of("train").truth  # doctest: +SKIP
     """
     what, problems = challenge(name), Problems()
-    reading: Any = parse_reading(what.reading, options)
-    return problems.checked(_read_folder(what, Path(folder), reading, exclude, problems))
+    rule_options: Any = parse_options(what.rule_options, options)
+    return problems.checked(_read_folder(what, Path(folder), rule_options, exclude, problems))
 
 
 def _read_folder(
-    what: Challenge, folder: Path, reading: Any, exclude: Source | None, problems: Problems
+    what: Challenge, folder: Path, rule_options: Any, exclude: PathLike | None, problems: Problems
 ) -> Catalog | None:
     """The data set without what is excluded; problems of excluded items do not count."""
     exclusions = None if exclude is None else read_exclusions(exclude, problems)
     found = Problems(EVERY)
-    catalog: Catalog | None = what.module("read").read(folder, reading, found)
+    catalog: Catalog | None = what.module("read").read(folder, rule_options, found)
     if exclusions is None:
         problems.merge(found)
         return catalog
@@ -235,14 +235,14 @@ def _read_folder(
     return None if catalog is None else exclusions.apply(catalog, found)
 
 
-def split(
+def folds(
     name: str,
-    folder: Source,
+    folder: PathLike,
     *,
     folds: int = 5,
     seed: int = 0,
     leave_one_out: bool = False,
-    exclude: Source | None = None,
+    exclude: PathLike | None = None,
     **options: object,
 ) -> Folds:
     """Folds for validation: groups (source, day, log, look-alikes) stay together, kinds of items are spread evenly.
@@ -255,7 +255,7 @@ def split(
 
 
 def explore(
-    name: str, folder: Source, out: Source, *, exclude: Source | None = None, seed: int = 0, **options: object
+    name: str, folder: PathLike, out: PathLike, *, exclude: PathLike | None = None, seed: int = 0, **options: object
 ) -> None:
     """Write one page that shows what is in a data folder: counts, sizes, groups, typical and odd items.
 
@@ -264,14 +264,14 @@ def explore(
     from tallymark.reporting.explore import write_page
 
     what, problems = challenge(name), Problems(EVERY)
-    catalog = _read_folder(what, Path(folder), parse_reading(what.reading, options), exclude, problems)
+    catalog = _read_folder(what, Path(folder), parse_options(what.rule_options, options), exclude, problems)
     if catalog is None:
         raise BadInput(problems)
     problems.merge(catalog.notes)
     write_page(catalog, f"{what.title}: {folder}", Path(out), problems=problems, seed=seed)
 
 
-def synth(name: str, folder: Source, *, items: int = 50, seed: int = 0, **options: object) -> dict[str, str]:
+def synth(name: str, folder: PathLike, *, items: int = 50, seed: int = 0, **options: object) -> dict[str, str]:
     """Write a synthetic data set in the challenge's official formats; the same seed gives the same bytes.
 
     options: what the scenes are like, e.g. `size=1024`; see `tallymark list CHALLENGE`.
@@ -290,7 +290,7 @@ def synth(name: str, folder: Source, *, items: int = 50, seed: int = 0, **option
 
 def make_scenes(name: str, options: Mapping[str, object]) -> Any:
     """What a challenge's synthetic scenes are like, with these options."""
-    return parse_reading(challenge(name).module("synth").Scenes, options)
+    return parse_options(challenge(name).module("synth").Scenes, options)
 
 
 def reading_of(scenes: object) -> dict[str, str]:
@@ -298,13 +298,13 @@ def reading_of(scenes: object) -> dict[str, str]:
     return dict(getattr(scenes, "reading", {}))
 
 
-def read_truth(name: str, path: Source, **options: object) -> Annotations[Any]:
+def read_truth(name: str, path: PathLike, **options: object) -> Annotations[Any]:
     """The official annotations of a challenge."""
     what, problems = challenge(name), Problems()
-    return problems.checked(what.dialect.read_truth(path, parse_reading(what.reading, options), problems))
+    return problems.checked(what.dialect.read_truth(path, parse_options(what.rule_options, options), problems))
 
 
-def read_submission(name: str, path: Source, **options: object) -> Annotations[Any]:
+def read_submission(name: str, path: PathLike, **options: object) -> Annotations[Any]:
     """The predictions in a submission."""
     what, problems = challenge(name), Problems()
-    return problems.checked(what.dialect.read(path, parse_reading(what.reading, options), problems))
+    return problems.checked(what.dialect.read(path, parse_options(what.rule_options, options), problems))

@@ -9,15 +9,15 @@ import numpy as np
 
 from tallymark.api.models import refuse_paths
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import Recipe, SoundRecipe
+from tallymark.core.recipe import AudioRecipe, Recipe
 from tallymark.formats import write_audacity, write_raven
 from tallymark.inference.predictor import Predicted
 from tallymark.io.tables import write_frame
-from tallymark.modalities.audio.spectrogram import Ear
-from tallymark.modalities.inputs import ear_of
-from tallymark.reporting.calls import call_summary, list_calls, tally_days, tally_hours, write_calls_page
+from tallymark.modalities.audio.spectrogram import SpectrogramConfig
+from tallymark.modalities.inputs import spectrogram_config
+from tallymark.reporting.calls import call_summary, calls_per_day, calls_per_hour, list_calls, write_calls_page
 from tallymark.reporting.clips import write_clips
-from tallymark.reporting.measurements import summary, tally_items, tally_objects
+from tallymark.reporting.measurements import measure_items, measure_objects, summary
 
 SECONDS = 1.0
 """How long a call is, where the model does not know."""
@@ -31,7 +31,7 @@ class Outputs:
 
     counts: Path | None
     objects: Path | None
-    ground: float | None
+    gsd: float | None
     days: Path | None
     plot: Path | None
     raven: Path | None
@@ -49,10 +49,10 @@ class Outputs:
 
     def refuse(self, recipe: Recipe) -> None:
         """What does not go with the model, or cannot be written, before any work is done."""
-        other = {name: "a model of calls in recordings" for name in OF_CALLS if recipe.finds != "instants"}
-        if recipe.finds not in ("boxes", "masks"):
-            other["ground"] = "a model of boxes or masks in pictures"
-        if recipe.finds == "labels":
+        other = {name: "a model of calls in recordings" for name in OF_CALLS if recipe.task != "events"}
+        if recipe.task not in ("boxes", "masks"):
+            other["gsd"] = "a model of boxes or masks in pictures"
+        if recipe.task == "labels":
             other["counts"] = "a model that finds things to count"
         for name, expected in other.items():
             if getattr(self, name) is not None:
@@ -68,31 +68,31 @@ class Outputs:
     def write(self, predicted: Predicted) -> dict[str, float | None]:
         """Write it all; returns the findings in a few numbers."""
         recipe = predicted.recipe
-        if isinstance(recipe, SoundRecipe):
-            return self._of_calls(predicted, ear_of(recipe))
-        table = tally_items(predicted.found, predicted.raw.size, self.ground)
+        if isinstance(recipe, AudioRecipe):
+            return self._of_calls(predicted, spectrogram_config(recipe))
+        table = measure_items(predicted.found, predicted.raw.size, self.gsd)
         if self.counts is not None:
             write_frame(self.counts, table)
         if self.objects is not None:
-            write_frame(self.objects, tally_objects(predicted.found, self.ground))
+            write_frame(self.objects, measure_objects(predicted.found, self.gsd))
         told = summary(table)
-        return told if recipe.finds != "labels" else {"items": told["items"]}  # each picture has as many labels
+        return told if recipe.task != "labels" else {"items": told["items"]}  # each picture has as many labels
 
-    def _of_calls(self, predicted: Predicted, ear: Ear) -> dict[str, float | None]:
-        calls, seconds, cut = predicted.found, predicted.raw.size[:, 0], predicted.recipe.cut
-        hours = tally_hours(calls, seconds, predicted.catalog.files)
+    def _of_calls(self, predicted: Predicted, ear: SpectrogramConfig) -> dict[str, float | None]:
+        calls, seconds, cut = predicted.found, predicted.raw.size[:, 0], predicted.recipe.score_threshold
+        hours = calls_per_hour(calls, seconds, predicted.catalog.files)
         if self.counts is not None:
             write_frame(self.counts, hours)
         if self.objects is not None:
             write_frame(self.objects, list_calls(calls))
         if self.days is not None:
-            write_frame(self.days, tally_days(hours))
+            write_frame(self.days, calls_per_day(hours))
         if self.plot is not None:
             title, lead = f"Calls in {predicted.catalog.root}", f"Everything surer than {cut:g}."
             write_calls_page(hours, self.plot, title=title, lead=lead)
         long = predicted.card.seconds or SECONDS
         if self.raven is not None:
-            write_raven(calls, self.raven, (ear.low, ear.low + ear.bands / ear.window), unknown=long)
+            write_raven(calls, self.raven, (ear.fmin, ear.fmin + ear.n_bins / ear.window_seconds), unknown=long)
         if self.audacity is not None:
             write_audacity(calls, self.audacity, unknown=long)
         if self.clips is not None and predicted.raw.found is not None:

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from tallymark.api.data import read, write
-from tallymark.core.options import parse_reading
+from tallymark.core.options import parse_options
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, nearest
-from tallymark.core.recipe import PictureRecipe, Recipe
+from tallymark.core.recipe import ImageRecipe, Recipe
 from tallymark.core.registry import Challenge, challenge, challenge_names
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
 
 SHRUNK = 3
 """Pictures so many times larger than what is shown of them are not what a model was trained on."""
-Source = str | Path
+PathLike = str | Path
 Options = Mapping[str, Any]
 
 
 def train(
     name: str,
-    folder: Source,
-    out: Source,
+    folder: PathLike,
+    out: PathLike,
     *,
     preset: str = "small",
     minutes: float | None = None,
     resume: bool = False,
-    exclude: Source | None = None,
-    also: Sequence[Source] = (),
-    pseudo: Source | None = None,
-    split: Source | None = None,
-    reading: Options | None = None,
+    exclude: PathLike | None = None,
+    extra_data: Sequence[PathLike] = (),
+    pseudo: PathLike | None = None,
+    folds: PathLike | None = None,
+    rule: Options | None = None,
     **changes: object,
 ) -> Trained | None:
     """Train on a data set, tune by the official rule on items held out, and write a run.
@@ -55,9 +55,9 @@ def train(
     Parameters
     ----------
     preset: `tiny`, `small` or `full`, of which `changes` replace fields. minutes: fit the training into this time.
-    resume: go on with what is in `out`. exclude: a list of bad items. also: more data sets to learn from.
+    resume: go on with what is in `out`. exclude: a list of bad items. extra_data: more data sets to train on.
     pseudo: a folder: what the run that `weights` names finds in its items without truth is learned from too.
-    split: a table of folds, as `tallymark.split` makes it, in place of dealing them.
+    folds: a table of folds, as `tallymark.folds` makes it, in place of new ones.
 
     Examples
     --------
@@ -69,14 +69,14 @@ def train(
     from tallymark.training.train import Plan
     from tallymark.training.train import train as carry_out
 
-    what, options = challenge(name), dict(reading or {})
+    what, options = challenge(name), dict(rule or {})
     recipe = _changed(find_preset(name, preset), changes)
     if minutes is not None and not minutes > 0:
         remedy = "give e.g. 10, or leave it out"
         raise BadInput(Problem("bad_option", "train", f"minutes={minutes:g}", "a number above 0", remedy))
-    chosen: Any = parse_reading(what.reading, options)
+    chosen: Any = parse_options(what.rule_options, options)
     catalog = read(name, folder, exclude=exclude, **options)
-    more, problems = [read(name, place, **options) for place in also], Problems(EVERY)
+    more, problems = [read(name, place, **options) for place in extra_data], Problems(EVERY)
     if pseudo is not None:
         more.append(_labelled_by(recipe.weights, name, pseudo, options, problems))
     plan = Plan(
@@ -87,7 +87,7 @@ def train(
         folder=Path(out),
         also=tuple(found.select(found.labelled) for found in more),
         minutes=minutes,
-        folds=None if split is None else read_folds(split),
+        folds=None if folds is None else read_folds(folds),
         resume=resume,
         problems=problems,
     )
@@ -98,29 +98,31 @@ def train(
         from tallymark.reporting.calls import write_recall_page
 
         title = f"Recall of {trained.run.folder}"
-        write_recall_page(trained.curve, trained.tuning.recipe.cut, trained.run.folder / "recall.html", title=title)
+        write_recall_page(
+            trained.curve, trained.tuning.recipe.score_threshold, trained.run.folder / "recall.html", title=title
+        )
     return trained
 
 
 def _changed(preset: Recipe, changes: Options) -> Recipe:
     """A preset with some fields replaced, but not what it finds: that is how the truth of the challenge is told."""
-    recipe = preset.but(**changes)
-    if recipe.finds != preset.finds:
-        found, expected = f"finds={recipe.finds}", f"{preset.finds}, as in the truth of the challenge"
+    recipe = preset.replace(**changes)
+    if recipe.task != preset.task:
+        found, expected = f"task={recipe.task}", f"{preset.task}, as in the truth of the challenge"
         raise BadInput(Problem("bad_option", "recipe", found, expected, "leave it out"))
     return recipe
 
 
-def _rule(what: Challenge, catalog: Catalog, reading: Any, *, timed: bool) -> Rule:
+def _rule(what: Challenge, catalog: Catalog, rule_options: Any, *, timed: bool) -> Rule:
     """The official rule; where it asks for hours and none are given, with those of the recordings that are judged."""
-    if timed or not hasattr(reading, "hours"):
-        return lambda truth, predicted: what.score(truth, predicted, reading)
+    if timed or not hasattr(rule_options, "hours"):
+        return lambda truth, predicted: what.score(truth, predicted, rule_options)
     paths = [catalog.path(item) for item in range(len(catalog))]
     lengths = np.array([0.0 if path is None else hours_of([path], Problems()) for path in paths])
 
     def score(truth: Annotations[Any], predicted: Annotations[Any]) -> Score:
         hours = round(float(lengths[catalog.items.find(truth.items.ids)].sum()), 6)
-        return what.score(truth, predicted, replace(reading, hours=hours) if hours > 0 else reading)
+        return what.score(truth, predicted, replace(rule_options, hours=hours) if hours > 0 else rule_options)
 
     return score
 
@@ -138,9 +140,9 @@ def _list_suspects(trained: Trained) -> None:
 
     Both are of items whose models did not learn from them.
     """
-    from tallymark.inference.label_errors import agreement, find_suspects
+    from tallymark.inference.label_errors import agreement, find_label_errors
     from tallymark.io.tables import write_frame
-    from tallymark.reporting.label_errors import write_suspects
+    from tallymark.reporting.label_errors import write_label_errors
 
     told, folder = trained.told, trained.run.folder
     seen = np.isfinite(told.size).all(axis=1)
@@ -149,9 +151,9 @@ def _list_suspects(trained: Trained) -> None:
         return
     label, classes = judged.truth.shapes.label[judged.truth.offsets[:-1]], judged.truth.classes
     write_frame(folder / "agreement.csv", agreement(told.chances[seen], label, classes))
-    suspects = find_suspects(told.chances[seen], label, judged.items, classes, most=len(judged))
+    suspects = find_label_errors(told.chances[seen], label, judged.items, classes, most=len(judged))
     write_frame(folder / "suspects.csv", suspects)
-    write_suspects(judged, suspects, folder / "suspects.html", title=f"Suspected labels in {judged.root}")
+    write_label_errors(judged, suspects, folder / "suspects.html", title=f"Suspected labels in {judged.root}")
 
 
 def find_preset(name: str, preset: str) -> Recipe:
@@ -163,16 +165,16 @@ def find_preset(name: str, preset: str) -> Recipe:
 
 
 def predict(
-    model: Source | Predictor,
-    folder: Source,
-    out: Source | None = None,
+    model: PathLike | Predictor,
+    folder: PathLike,
+    out: PathLike | None = None,
     *,
-    part: str = "auto",
+    split: str = "auto",
     runtime: Runtime = "onnxruntime",
     form: str | None = None,
     fp_per_hour: float | None = None,
-    journal: Source | None = None,
-    reading: Options | None = None,
+    journal: PathLike | None = None,
+    rule: Options | None = None,
     **changes: object,
 ) -> Predicted:
     """Find things in a folder by a run, a model file, or the model that comes with a challenge.
@@ -180,7 +182,7 @@ def predict(
     Parameters
     ----------
     model: what to use, or the `Predictor` that `open_model` made of it.
-    out: the submission to write, if any; `form` is its form. part: `train`, `val`, `test`, `all`, or `auto`: the test
+    out: the submission to write, if any; `form` is its form. split: `train`, `val`, `test`, `all`, or `auto`: the test
         part if there is one, else all. runtime: `onnxruntime`, or `openvino`, which is faster on most CPUs.
     fp_per_hour: (recordings) choose the cut that cost at most so many false positives an hour in training.
     journal: a folder that keeps what the models say: work that was interrupted goes on from there, and another cut
@@ -191,28 +193,31 @@ def predict(
     >>> tallymark.predict("wheat", "photographs").found.counts  # doctest: +SKIP
     """
     predictor = model if isinstance(model, Predictor) else open_model(model, runtime)
-    options, name, notes = dict(reading or {}), predictor.card.challenge, []
+    options, name, notes = dict(rule or {}), predictor.card.challenge, []
     _refuse_form(name, form)
     refuse_paths([] if out is None else [Path(out)])
     if journal is not None and Path(journal).is_file():
         raise BadInput(Problem("bad_path", str(journal), "a file", "a folder, there or new", "name another"))
     if fp_per_hour is not None:
-        if "cut" in changes:
-            found, remedy = f"cut={changes['cut']} and fp_per_hour={fp_per_hour:g}", "leave out one of the two"
+        if "score_threshold" in changes:
+            found, remedy = (
+                f"score_threshold={changes['score_threshold']} and fp_per_hour={fp_per_hour:g}",
+                "leave out one of the two",
+            )
             raise BadInput(Problem("bad_option", "predict", found, "one way to choose the cut", remedy))
         choice = predictor.cut_for(fp_per_hour)
-        changes = {**changes, "cut": choice.cut}
+        changes = {**changes, "score_threshold": choice.score_threshold}
         notes += [choice.note] if choice.note else []
-    chosen: Any = parse_reading(challenge(name).reading, options)
+    chosen: Any = parse_options(challenge(name).rule_options, options)
     every, shape = read(name, folder, **options), getattr(chosen, "shape", None)
-    catalog = choose_part(every, part)
+    catalog = choose_split(every, split)
     if len(catalog) < len(every):
         looked = f"{len(catalog)} of {len(every)} {every.medium.noun}s"
-        notes.append(f"looked at part {catalog.part[0]}: {looked}; --part all looks at all")
+        notes.append(f"predicted split {catalog.split[0]}: {looked}; --split all predicts all")
     kept = None if journal is None else Path(journal)
     predicted = predictor.predict(catalog, None if out is None else shape, kept, **changes)
     predicted.problems.merge(every.notes)
-    notes += [] if "side" in changes else _shrunk(predicted)
+    notes += [] if "image_size" in changes else _shrunk(predicted)
     predicted = replace(predicted, notes=tuple(notes))
     if out is not None:
         write(name, predicted.found, out, form=form, **options)
@@ -222,17 +227,17 @@ def predict(
 def _shrunk(predicted: Predicted) -> list[str]:
     """What to say where pictures are far larger than what is shown of them."""
     recipe, longer = predicted.recipe, np.nanmax(predicted.raw.size, axis=1, initial=0)
-    if not isinstance(recipe, PictureRecipe) or recipe.finds == "labels" or not len(longer):
+    if not isinstance(recipe, ImageRecipe) or recipe.task == "labels" or not len(longer):
         return []
-    if (usual := float(np.median(longer))) <= SHRUNK * recipe.side:
+    if (usual := float(np.median(longer))) <= SHRUNK * recipe.image_size:
         return []
     return [
-        f"these pictures are {usual:.0f} px, and shown to the model at {recipe.side}: if that makes things too small, "
-        f"give a larger side, say side={round(usual / 2)}"
+        f"these pictures are {usual:.0f} px, and shown to the model at {recipe.image_size}: if that makes things too small, "
+        f"give a larger side, say image_size={round(usual / 2)}"
     ]
 
 
-def open_model(model: Source, runtime: Runtime = "onnxruntime") -> Predictor:
+def open_model(model: PathLike, runtime: Runtime = "onnxruntime") -> Predictor:
     """The models of a run, a file, or a challenge, ready to be used."""
     return Predictor(find_models(model), runtime)
 
@@ -256,7 +261,7 @@ def refuse_paths(paths: Sequence[Path]) -> None:
     problems.raise_if_any()
 
 
-def find_models(model: Source) -> list[Path]:
+def find_models(model: PathLike) -> list[Path]:
     """The model files of a run, a file itself, or the one that comes with a challenge.
 
     A folder that is named like a challenge, and has no model in it, holds that challenge's data.
@@ -276,24 +281,25 @@ def find_models(model: Source) -> list[Path]:
     return [own]
 
 
-def choose_part(catalog: Catalog, part: str) -> Catalog:
-    """The items of a part; `auto` is the test part if there is one."""
-    parts = set(catalog.part.to_list())
-    if part == "all" or (part == "auto" and "test" not in parts):
+def choose_split(catalog: Catalog, split: str) -> Catalog:
+    """The items of a split; `auto` is the test split if there is one, else everything."""
+    splits = set(catalog.split.to_list())
+    if split == "all" or (split == "auto" and "test" not in splits):
         return catalog
-    wanted = "test" if part == "auto" else part
-    if wanted not in parts:
-        remedy = nearest(part, [*sorted(parts), "all", "auto"])
-        raise BadInput(Problem("no_part", str(catalog.root), f"no part '{part}'", " or ".join(sorted(parts)), remedy))
-    return catalog.of(wanted)
+    wanted = "test" if split == "auto" else split
+    if wanted not in splits:
+        remedy = nearest(split, [*sorted(splits), "all", "auto"])
+        expected = " or ".join(sorted(splits))
+        raise BadInput(Problem("no_split", str(catalog.root), f"no split '{split}'", expected, remedy))
+    return catalog.in_split(wanted)
 
 
-def _labelled_by(run: str, name: str, folder: Source, reading: Options, problems: Problems) -> Catalog:
+def _labelled_by(run: str, name: str, folder: PathLike, rule_options: Options, problems: Problems) -> Catalog:
     """A folder's items without truth, with what a run finds in them as such."""
     if not Path(run).is_dir():
         expected, remedy = "the folder of a first run", "train once without, then again with weights=RUN"
         raise BadInput(Problem("no_run", "pseudo", f"weights={run}", expected, remedy))
-    predictor, catalog = Predictor(find_models(run)), read(name, folder, **reading)
+    predictor, catalog = Predictor(find_models(run)), read(name, folder, **rule_options)
     if predictor.card.challenge != name:
         found, remedy = f"a model for {predictor.card.challenge}", f"train one: tallymark train {name} FOLDER --out RUN"
         raise BadInput(Problem("other_model", run, found, f"a model for {name}", remedy))
@@ -304,6 +310,6 @@ def _labelled_by(run: str, name: str, folder: Source, reading: Options, problems
     problems.merge(predicted.problems)
     truth: Any = predicted.found
     if isinstance(truth.shapes, Labels):  # of those told, only the likeliest
-        truth = truth.keep(np.arange(len(truth)) == truth.offsets[truth.item])
+        truth = truth.filter(np.arange(len(truth)) == truth.offsets[truth.item])
     part, labelled = pl.repeat("train", len(truth.items), eager=True), np.isfinite(predicted.raw.size[:, 0])
-    return replace(predicted.catalog, truth=truth, labelled=labelled, part=part)
+    return replace(predicted.catalog, truth=truth, labelled=labelled, split=part)

@@ -25,18 +25,18 @@ def explore(
     folder: DataFolder,
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("explore.html"),
     exclude: Exclude = None,
-    reading: Readings = None,
+    rule_options: Readings = None,
 ) -> None:
     """What is in a data folder, as one page: counts, sizes, groups, and a gallery with the truth drawn in."""
     with problems_as_output(False):
-        from tallymark.api import data as verbs
+        from tallymark.api import data as api_data
         from tallymark.core.console import say
 
-        verbs.explore(challenge, folder, out, exclude=exclude, **options_of(reading))
+        api_data.explore(challenge, folder, out, exclude=exclude, **options_of(rule_options))
         say(f"look at {out}")
 
 
-def split(
+def folds(
     challenge: Name,
     folder: DataFolder,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where to write `id,group,fold`.")] = Path("folds.csv"),
@@ -44,7 +44,7 @@ def split(
     seed: Annotated[int, typer.Option(help="Another seed deals the groups out otherwise.")] = 0,
     leave_one_out: Annotated[bool, typer.Option("--leave-one-out", help="Every group is a fold of its own.")] = False,
     exclude: Exclude = None,
-    reading: Readings = None,
+    rule_options: Readings = None,
     json_: Json = False,
 ) -> None:
     """Deal the training items into folds that tell the truth: what belongs together stays together.
@@ -52,17 +52,17 @@ def split(
     Groups are sources (wheat), days (upcalls), logs (lyft) and look-alike chips (ships).
     """
     with problems_as_output(json_):
-        from tallymark.api import data as verbs
+        from tallymark.api import data as api_data
         from tallymark.core.console import console, say, show_table
 
-        made = verbs.split(
+        made = api_data.folds(
             challenge,
             folder,
             folds=folds,
             seed=seed,
             leave_one_out=leave_one_out,
             exclude=exclude,
-            **options_of(reading),
+            **options_of(rule_options),
         )
         made.save(out)
         table = made.table
@@ -85,9 +85,9 @@ def synth(
 ) -> None:
     """Make a synthetic data set in the official formats, for trying things without the official files."""
     with problems_as_output(False):
-        from tallymark.api import data as verbs
+        from tallymark.api import data as api_data
         from tallymark.core.console import say
 
-        reading = verbs.synth(challenge, folder, items=items, seed=seed, **changes_of(scenes, verbs.synth))
-        needed = "".join(f" --reading {key}={value}" for key, value in reading.items())
+        rule_options = api_data.synth(challenge, folder, items=items, seed=seed, **changes_of(scenes, api_data.synth))
+        needed = "".join(f" --rule {key}={value}" for key, value in rule_options.items())
         say(f"written to {folder}; next: tallymark check {challenge} {folder}{needed}")

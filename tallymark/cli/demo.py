@@ -10,12 +10,12 @@ from typing import Any
 
 from rich.console import Console
 
-from tallymark.api import data as verbs
-from tallymark.api import models as modelling
+from tallymark.api import data as api_data
+from tallymark.api import models as api_models
 from tallymark.core.console import plural, show_table
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.registry import Challenge, challenge, challenge_names
-from tallymark.inference.baseline import guess_for
+from tallymark.inference.baseline import baseline_for
 
 ITEMS = 30
 """Unless a challenge's synth.py has a DEMO that says otherwise."""
@@ -57,12 +57,12 @@ def _make_data(what: Challenge, folder: Path, console: Console) -> Path:
     if not data.exists():
         items, settings = _settings(what)
         _say(console, f"making {data}: {items} items in the official formats")
-        verbs.synth(what.name, data, items=items, **settings)
+        api_data.synth(what.name, data, items=items, **settings)
     options = reading_of(what)
-    checked = verbs.check(what.name, data, **options)
+    checked = api_data.check(what.name, data, **options)
     faults = f", {plural(checked.problems.total, 'problem')}" if checked.problems else ", no problem"
     _say(console, f"checked {data}: {checked.counts}{faults}")
-    verbs.explore(what.name, data, page, **options)
+    api_data.explore(what.name, data, page, **options)
     _say(console, f"look at {page}")
     return data
 
@@ -75,7 +75,7 @@ def _settings(what: Challenge) -> tuple[int, dict[str, Any]]:
 
 def reading_of(what: Challenge) -> dict[str, Any]:
     """How the demo's own data are to be read, where they differ from the official ones."""
-    return verbs.reading_of(verbs.make_scenes(what.name, _settings(what)[1]))
+    return api_data.reading_of(api_data.make_scenes(what.name, _settings(what)[1]))
 
 
 def _learn(what: Challenge, data: Path, folder: Path, console: Console) -> tuple[str, float, float, str, int]:
@@ -85,17 +85,17 @@ def _learn(what: Challenge, data: Path, folder: Path, console: Console) -> tuple
     if trained.exists():
         shutil.rmtree(trained)
     _say(console, f"training {trained} (preset tiny)")
-    modelling.train(what.name, data, trained, preset="tiny", reading=options)
-    predicted = modelling.predict(trained, data, submission, reading=options)
-    checked = verbs.check(what.name, submission, against=data, **options)
+    api_models.train(what.name, data, trained, preset="tiny", rule=options)
+    predicted = api_models.predict(trained, data, submission, rule=options)
+    checked = api_data.check(what.name, submission, against=data, **options)
     checked.problems.raise_if_any()
     _say(console, f"{submission}: valid, {checked.counts}")
     guessed = folder / "trivial.csv"
-    catalog = verbs.read(what.name, data, **options)
-    guess = guess_for(catalog, predicted.found.items, predicted.raw.size)
-    verbs.write(what.name, guess, guessed, **options)
+    catalog = api_data.read(what.name, data, **options)
+    baseline = baseline_for(catalog, predicted.found.items, predicted.raw.size)
+    api_data.write(what.name, baseline, guessed, **options)
     truth = data / SOLUTION
-    trivial, ours = (verbs.score(what.name, truth, path, **options) for path in (guessed, submission))
+    trivial, ours = (api_data.score(what.name, truth, path, **options) for path in (guessed, submission))
     ours.show(console)
     _suggest(
         console,
@@ -111,10 +111,10 @@ def _show_score(what: Challenge, folder: Path, console: Console) -> None:
     """A truth and a submission, with the official score."""
     shutil.copytree(what.folder / "example", folder, dirs_exist_ok=True)
     truth, submission = folder / "truth.csv", folder / "submission.csv"
-    checked = verbs.check(what.name, submission)
+    checked = api_data.check(what.name, submission)
     checked.problems.raise_if_any()
     _say(console, f"{submission}: valid, {checked.counts}")
-    verbs.score(what.name, truth, submission).show(console)
+    api_data.score(what.name, truth, submission).show(console)
     _suggest(console, f"check {what.name} {submission}", f"score {what.name} {truth} {submission}")
 
 

@@ -33,13 +33,15 @@ def train(
     minutes: Annotated[float | None, typer.Option(min=0.1, help="Fit the training into this time.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the folder.")] = False,
     exclude: Exclude = None,
-    also: Annotated[list[Path] | None, typer.Option(help="Another data set to learn from. May be repeated.")] = None,
+    extra_data: Annotated[
+        list[Path] | None, typer.Option(help="Another data set to train on. May be repeated.")
+    ] = None,
     pseudo: Annotated[
         Path | None,
         typer.Option(help="A folder without truth: what the run `weights=RUN` finds in it is learned from too."),
     ] = None,
-    split: Annotated[Path | None, typer.Option(help="A table of folds, as `tallymark split` writes it.")] = None,
-    reading: Readings = None,
+    folds: Annotated[Path | None, typer.Option(help="A table of folds, as `tallymark folds` writes it.")] = None,
+    rule_options: Readings = None,
     json_: Json = False,
 ) -> None:
     """Train a model on official files, tune it by the official rule, and write all that predicting needs.
@@ -47,10 +49,10 @@ def train(
     The score that it prints is that of items which were held out. Several processes: torchrun -m tallymark train …
     """
     with problems_as_output(json_):
-        from tallymark.api import models as modelling
+        from tallymark.api import models as api_models
         from tallymark.core.console import console, say, show_problems
 
-        trained = modelling.train(
+        trained = api_models.train(
             challenge,
             folder,
             out,
@@ -58,11 +60,11 @@ def train(
             minutes=minutes,
             resume=resume,
             exclude=exclude,
-            also=also or (),
+            extra_data=extra_data or (),
             pseudo=pseudo,
-            split=split,
-            reading=options_of(reading),
-            **changes_of(changes, modelling.train),
+            folds=folds,
+            rule=options_of(rule_options),
+            **changes_of(changes, api_models.train),
         )
         if trained is None:
             return
@@ -84,14 +86,15 @@ def predict(
     ],
     folder: DataFolder,
     changes: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Fields of the recipe, e.g. views=8 cut=0.4.")
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Fields of the recipe, e.g. tta=8 score_threshold=0.4."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The submission to write.")] = None,
     counts: Annotated[
         Path | None, typer.Option(help="Write how many there are in every item, and how large; calls: in every hour.")
     ] = None,
     objects: Annotated[Path | None, typer.Option(help="Write place, size and direction of every finding.")] = None,
-    ground: Annotated[
+    gsd: Annotated[
         float | None, typer.Option(help="Metres on the ground to a pixel: counts per square metre, sizes in metres.")
     ] = None,
     fp_per_hour: Annotated[
@@ -111,10 +114,10 @@ def predict(
         Path | None,
         typer.Option(help="A folder to keep what models say: go on after an interruption; try cuts in no time."),
     ] = None,
-    part: Annotated[str, typer.Option(help="train, val, test, all; auto: test if there is one.")] = "auto",
+    split: Annotated[str, typer.Option(help="train, val, test, all; auto: test if there is one.")] = "auto",
     runtime: Annotated[str, typer.Option(help="onnxruntime, or openvino (faster on most CPUs).")] = "onnxruntime",
     form: Annotated[str | None, typer.Option(help="Another published form of the submission.")] = None,
-    reading: Readings = None,
+    rule_options: Readings = None,
     json_: Json = False,
 ) -> None:
     """Find things in a folder of official files, or of any pictures or recordings, and write a valid submission.
@@ -122,23 +125,23 @@ def predict(
     What cannot be read is listed, and is empty in the submission.
     """
     with problems_as_output(json_):
-        from tallymark.api import models as modelling
+        from tallymark.api import models as api_models
         from tallymark.api.exports import Outputs
         from tallymark.core.console import console, say, show_problems
 
-        predictor = modelling.open_model(model, choice_of(runtime, ("onnxruntime", "openvino")))
-        outputs = Outputs(counts, objects, ground, days, plot, raven, audacity, clips, clips_each)
+        predictor = api_models.open_model(model, choice_of(runtime, ("onnxruntime", "openvino")))
+        outputs = Outputs(counts, objects, gsd, days, plot, raven, audacity, clips, clips_each)
         outputs.refuse(predictor.card.recipe)
-        predicted = modelling.predict(
+        predicted = api_models.predict(
             predictor,
             folder,
             out,
-            part=part,
+            split=split,
             form=form,
             fp_per_hour=fp_per_hour,
             journal=journal,
-            reading=options_of(reading),
-            **changes_of(changes, modelling.predict),
+            rule=options_of(rule_options),
+            **changes_of(changes, api_models.predict),
         )
         told = outputs.write(predicted)
         if json_:

@@ -22,7 +22,7 @@ Submission = Annotated[Path, typer.Argument(help="The file to hand in.", show_de
 Readings = Annotated[
     list[str] | None,
     typer.Option(
-        "--reading",
+        "--rule",
         "-r",
         metavar="KEY=VALUE",
         help="How to read a point that the official text leaves open: see `tallymark list CHALLENGE`. May be repeated.",

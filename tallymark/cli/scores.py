@@ -42,7 +42,7 @@ def list_(
                     "title": c.title,
                     "file": c.file,
                     "rule": c.rule,
-                    "readings": _as_dicts(c.reading),
+                    "readings": _as_dicts(c.rule_options),
                     "scenes": _as_dicts(c.module("synth").Scenes) if c.has("synth") else [],
                     "presets": _presets(c) if c.has("recipe") else {},
                 }
@@ -52,7 +52,7 @@ def list_(
             return
         show_table("", ("challenge", "file", "rule"), [(c.name, c.file, c.rule) for c in found], console())
         if challenge:
-            show_table("readings", Option._fields, options(found[0].reading), console())
+            show_table("readings", Option._fields, options(found[0].rule_options), console())
             if found[0].has("synth"):
                 show_table("scenes of synth", Option._fields, options(found[0].module("synth").Scenes), console())
             if found[0].has("recipe"):
@@ -66,7 +66,7 @@ def check(
     against: Against = None,
     exclude: Exclude = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write every problem to this CSV file.")] = None,
-    reading: Readings = None,
+    rule_options: Readings = None,
     json_: Json = False,
 ) -> None:
     """Check a data folder, or a submission without the answers: every problem, and what to do. Exit code 2 on any.
@@ -75,10 +75,10 @@ def check(
     you want to keep.
     """
     with problems_as_output(json_):
-        from tallymark.api import data as verbs
+        from tallymark.api import data as api_data
         from tallymark.core.console import console, show_problems
 
-        checked = verbs.check(challenge, path, against=against, exclude=exclude, **options_of(reading))
+        checked = api_data.check(challenge, path, against=against, exclude=exclude, **options_of(rule_options))
         if out is not None:
             from tallymark.io.tables import write_frame
 
@@ -98,7 +98,7 @@ def score(
     challenge: Name,
     truth: Truth,
     submission: Submission,
-    reading: Readings = None,
+    rule_options: Readings = None,
     images: Images = None,
     per_item: Annotated[Path | None, typer.Option(help="Write the score of every item to this CSV file.")] = None,
     pairs: Annotated[Path | None, typer.Option(help="Write the matched pairs to this CSV file.")] = None,
@@ -116,19 +116,19 @@ def score(
 ) -> None:
     """Score a submission exactly as the challenge does, and say where it lost."""
     with problems_as_output(json_):
-        from tallymark.api import data as verbs
+        from tallymark.api import data as api_data
         from tallymark.core.console import console
         from tallymark.io.tables import write_frame
 
-        options = options_of(reading) | ({} if hours is None else {"hours": hours})
-        result = verbs.score(challenge, truth, submission, images=images, audio=audio, **options)
+        options = options_of(rule_options) | ({} if hours is None else {"hours": hours})
+        result = api_data.score(challenge, truth, submission, images=images, audio=audio, **options)
         if per_item is not None:
             write_frame(per_item, result.items)
         if pairs is not None:
             write_frame(pairs, result.pairs)
         near_and_far = None
         if by_distance is not None:
-            near_and_far = verbs.by_distance(
+            near_and_far = api_data.by_distance(
                 challenge, truth, submission, by_distance, images=images, least=least_points, **options
             )
         if json_:
@@ -145,7 +145,7 @@ def compare(
     truth: Truth,
     a: Annotated[Path, typer.Argument(help="One submission.", show_default=False)],
     b: Annotated[Path, typer.Argument(help="The other.", show_default=False)],
-    reading: Readings = None,
+    rule_options: Readings = None,
     images: Images = None,
     seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0,
     resamples: Annotated[int, typer.Option(min=1, help="Draws of items that give the interval.")] = 2000,
@@ -153,11 +153,11 @@ def compare(
 ) -> None:
     """The difference of two submissions with its 95 % interval, and the items that changed most."""
     with problems_as_output(json_):
-        from tallymark.api import data as verbs
+        from tallymark.api import data as api_data
         from tallymark.core.console import console
 
-        options = options_of(reading)
-        result = verbs.compare(challenge, truth, a, b, images=images, seed=seed, resamples=resamples, **options)
+        options = options_of(rule_options)
+        result = api_data.compare(challenge, truth, a, b, images=images, seed=seed, resamples=resamples, **options)
         print_json(result.as_dict()) if json_ else result.show(console())
 
 
@@ -166,18 +166,18 @@ def repair(
     submission: Submission,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the mended file.", show_default=False)],
     against: Against = None,
-    reading: Readings = None,
+    rule_options: Readings = None,
     json_: Json = False,
 ) -> None:
     """Write a valid form of a submission to another file, and say everything that was changed."""
     with problems_as_output(json_):
         from rich.markup import escape
 
-        from tallymark.api import data as verbs
+        from tallymark.api import data as api_data
         from tallymark.core.console import console, plural, show_table
         from tallymark.submission.dialect import Change
 
-        changes = verbs.repair(challenge, submission, out, against=against, **options_of(reading))
+        changes = api_data.repair(challenge, submission, out, against=against, **options_of(rule_options))
         if json_:
             print_json({"out": str(out), "changes": [change._asdict() for change in changes]})
         else:
@@ -193,17 +193,17 @@ def convert(
     form: Annotated[
         str | None, typer.Option(help="lyft: official or nuscenes; food: seed or kaggle. The first without it.")
     ] = None,
-    reading: Readings = None,
+    rule_options: Readings = None,
 ) -> None:
     """Write a submission in another published form; `score`, `check` and `compare` read all of them."""
     with problems_as_output(False):
-        from tallymark.api import data as verbs
+        from tallymark.api import data as api_data
         from tallymark.core.console import say
         from tallymark.core.registry import challenge as find
 
         forms = find(challenge).dialect.FORMS
         form = choice_of(form or forms[0], forms)
-        verbs.convert(challenge, submission, out, form=form, **options_of(reading))
+        api_data.convert(challenge, submission, out, form=form, **options_of(rule_options))
         say(f"written to {out}")
 
 
@@ -223,7 +223,7 @@ def _recipe_rows(challenge: Any) -> list[tuple[str, ...]]:
     return [(name, values, *row) for (name, values, _), row in zip(known, rows, strict=True)]
 
 
-def _as_dicts(reading: type) -> list[dict[str, str]]:
+def _as_dicts(rule_options: type) -> list[dict[str, str]]:
     from tallymark.core.options import options
 
-    return [option._asdict() for option in options(reading)]
+    return [option._asdict() for option in options(rule_options)]

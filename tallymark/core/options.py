@@ -28,7 +28,7 @@ Level = NewType("Level", float)
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
+class RuleOptions:
     """What every reading has: `missing=empty` counts absent items as empty, `extra=ignore` skips unknown ones."""
 
     missing: Missing = "error"
@@ -38,7 +38,7 @@ class Reading:
 R = TypeVar("R")
 
 
-def parse_reading(kind: type[R], given: Mapping[str, object]) -> R:
+def parse_options(kind: type[R], given: Mapping[str, object]) -> R:
     """Make a reading from option names and values (text as on the command line, or Python values)."""
     hints = _hints(kind)  # type: ignore[arg-type]  # types are hashable
     known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # kind is a dataclass
@@ -79,14 +79,14 @@ def parse_assignments(texts: list[str]) -> dict[str, str]:
     return given
 
 
-def describe(reading: object) -> dict[str, object]:
+def describe(rule_options: object) -> dict[str, object]:
     """The reading as plain values, for printing with a score."""
-    return dataclasses.asdict(reading)  # type: ignore[call-overload]  # readings are dataclasses
+    return dataclasses.asdict(rule_options)  # type: ignore[call-overload]  # readings are dataclasses
 
 
-def as_assignments(reading: object) -> str:
+def as_assignments(rule_options: object) -> str:
     """The reading as one would type it: `match=best_overall  shape=768x768`."""
-    return "  ".join(f"{name}={text_of(value)}" for name, value in describe(reading).items())
+    return "  ".join(f"{name}={text_of(value)}" for name, value in describe(rule_options).items())
 
 
 class Option(NamedTuple):

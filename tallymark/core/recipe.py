@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, Self
 
-from tallymark.core.options import Amount, Level, Share, Whole, parse_reading
+from tallymark.core.options import Amount, Level, Share, Whole, parse_options
 from tallymark.core.problems import BadInput, Problem, nearest
 
-Finds = Literal["boxes", "masks", "labels", "instants", "cuboids"]
+Task = Literal["boxes", "masks", "labels", "events", "cuboids"]
 
 
 @dataclass(frozen=True)
@@ -58,50 +58,50 @@ class Recipe:
     grow: masks are made longer and wider by this factor: where they end, a network is unsure and tells too little.
     """
 
-    finds: Finds = "boxes"
-    backbone: Literal["plain", "lite0"] = "plain"
+    task: Task = "boxes"
+    backbone: Literal["mini_resnet", "efficientnet_lite0"] = "mini_resnet"
     weights: str = "none"
     width: int = 16
     depth: int = 1
     neck: int = 48
-    frozen: Whole = Whole(0)
+    frozen_stages: Whole = Whole(0)
     stride: Literal[2, 4, 8, 16] = 4
-    groups: str = ""
+    head_groups: str = ""
 
-    smoothing: Share = Share(0.0)
-    trim: Share = Share(0.0)
-    clean: bool = False
+    label_smoothing: Share = Share(0.0)
+    loss_trim: Share = Share(0.0)
+    train_on_val: bool = False
 
     folds: int = 10
-    models: int = 1
-    apart: Literal["groups", "items"] = "groups"
+    train_folds: int = 1
+    fold_by: Literal["groups", "items"] = "groups"
     epochs: int = 30
-    batch: int = 8
+    batch_size: int = 8
     accumulate: int = 1
-    rate: float = 2e-3
-    body: Share = Share(1.0)
-    decay: Amount = Amount(0.01)
+    learning_rate: float = 2e-3
+    backbone_lr_scale: Share = Share(1.0)
+    weight_decay: Amount = Amount(0.01)
     warmup: Share = Share(0.05)
-    average: Share = Share(0.998)
-    anchor: Share = Share(0.0)
-    clip: float = 5.0
+    ema_decay: Share = Share(0.998)
+    weight_interpolation: Share = Share(0.0)
+    grad_clip: float = 5.0
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    calm: Share = Share(0.1)
-    judged: int = 8
+    mix_off: Share = Share(0.1)
+    evaluations: int = 8
     seed: Whole = Whole(0)
 
-    views: Literal[1, 2, 4, 8] = 1
-    merge: Literal["nms", "soft", "wbf"] = "nms"
-    overlap: Share = Share(0.5)
-    cut: Share = Share(0.3)
-    cuts: str = ""
-    gate: Share = Share(0.0)
-    quality: Share = Share(0.5)
-    grow: float = 1.0
+    tta: Literal[1, 2, 4, 8] = 1
+    fusion: Literal["nms", "soft_nms", "wbf"] = "nms"
+    nms_iou: Share = Share(0.5)
+    score_threshold: Share = Share(0.3)
+    class_thresholds: str = ""
+    image_threshold: Share = Share(0.0)
+    quality_weight: Share = Share(0.5)
+    mask_scale: float = 1.0
 
-    def but(self, /, **given: object) -> Self:
+    def replace(self, /, **given: object) -> Self:
         """The same with some fields replaced; an unknown field or a value that it cannot have is a `BadInput`."""
-        return parse_reading(type(self), asdict(self) | given)
+        return parse_options(type(self), asdict(self) | given)
 
     def save(self, path: Path) -> None:
         """Write it as TOML."""
@@ -109,7 +109,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class PictureRecipe(Recipe):
+class ImageRecipe(Recipe):
     """What trainings on pictures have too.
 
     The pictures
@@ -122,16 +122,16 @@ class PictureRecipe(Recipe):
     mosaic: share of windows put together from four. mixup, cutmix: share mixed with another.
     """
 
-    side: int = 512
-    crop: int = 384
-    aim: Share = Share(0.0)
-    zoom: float = 1.4
-    mirror: Share = Share(0.5)
-    flip: Share = Share(0.5)
-    turn: Share = Share(0.75)
-    tilt: Amount = Amount(0.0)
-    colour: Share = Share(0.4)
-    grey: Share = Share(0.05)
+    image_size: int = 512
+    crop_size: int = 384
+    positive_crops: Share = Share(0.0)
+    scale_jitter: float = 1.4
+    hflip: Share = Share(0.5)
+    vflip: Share = Share(0.5)
+    rot90: Share = Share(0.75)
+    rotate_degrees: Amount = Amount(0.0)
+    color_jitter: Share = Share(0.4)
+    grayscale: Share = Share(0.05)
     blur: Share = Share(0.1)
     noise: Share = Share(0.1)
     jpeg: Share = Share(0.1)
@@ -141,7 +141,7 @@ class PictureRecipe(Recipe):
 
 
 @dataclass(frozen=True)
-class SoundRecipe(Recipe):
+class AudioRecipe(Recipe):
     """What trainings on recordings have too.
 
     The sound
@@ -158,28 +158,28 @@ class SoundRecipe(Recipe):
     gap: seconds between two calls at least.
     """
 
-    finds: Finds = "instants"
+    task: Task = "events"
     stride: Literal[2, 4, 8, 16] = 2
     neck: int = 32
 
-    hertz: int = 1000
-    window: float = 0.256
-    hop: float = 0.032
-    low: float = 40.0
-    bands: int = 96
-    steady: bool = True
-    block: int = 320
-    around: Whole = Whole(3)
+    sample_rate: int = 1000
+    window_seconds: float = 0.256
+    hop_seconds: float = 0.032
+    fmin: float = 40.0
+    n_bins: int = 96
+    background_norm: bool = True
+    norm_block: int = 320
+    norm_context: Whole = Whole(3)
 
-    seconds: float = 8.192
-    aim: Share = Share(0.5)
-    hard: Share = Share(0.5)
-    paste: Share = Share(0.3)
-    louder: Amount = Amount(6.0)
-    fainter: Amount = Amount(10.0)
-    tilt: Amount = Amount(6.0)
-    hide: Share = Share(0.3)
-    gap: float = 1.0
+    clip_seconds: float = 8.192
+    positive_crops: Share = Share(0.5)
+    hard_negatives: Share = Share(0.5)
+    call_mix: Share = Share(0.3)
+    mix_gain_high_db: Level = Level(6.0)
+    mix_gain_low_db: Level = Level(-10.0)
+    spectral_tilt_db: Amount = Amount(6.0)
+    spec_augment: Share = Share(0.3)
+    min_event_gap: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -201,30 +201,30 @@ class LidarRecipe(Recipe):
     seen: 0 not at all, 1 as if all classes were equally common.
     """
 
-    finds: Finds = "cuboids"
-    overlap: Share = Share(0.2)
+    task: Task = "cuboids"
+    nms_iou: Share = Share(0.2)
 
-    reader: Literal["bins", "pillars"] = "bins"
-    reach: float = 64.0
-    low: Level = Level(-2.0)
-    high: Level = Level(4.0)
-    cell: float = 0.25
-    slices: int = 12
+    bev_encoder: Literal["bins", "pillars"] = "bins"
+    bev_range: float = 64.0
+    z_min: Level = Level(-2.0)
+    z_max: Level = Level(4.0)
+    voxel_size: float = 0.25
+    height_bins: int = 12
     sweeps: int = 1
-    points: int = 60_000
-    front: float = 180.0
+    max_points: int = 60_000
+    fov_degrees: float = 180.0
 
-    turn: Amount = Amount(22.5)
-    scale: float = 1.05
-    mirror: Share = Share(0.5)
-    flip: Share = Share(0.5)
-    drop: Share = Share(0.1)
-    paste: Whole = Whole(8)
-    balance: Share = Share(0.5)
+    rotate_degrees: Amount = Amount(22.5)
+    scale_jitter: float = 1.05
+    hflip: Share = Share(0.5)
+    vflip: Share = Share(0.5)
+    point_dropout: Share = Share(0.1)
+    gt_paste: Whole = Whole(8)
+    class_balance: Share = Share(0.5)
 
 
-KINDS: dict[str, type[Recipe]] = {
-    "boxes": PictureRecipe, "masks": PictureRecipe, "labels": PictureRecipe, "instants": SoundRecipe,
+RECIPE_TYPES: dict[str, type[Recipe]] = {
+    "boxes": ImageRecipe, "masks": ImageRecipe, "labels": ImageRecipe, "events": AudioRecipe,
     "cuboids": LidarRecipe,
 }  # fmt: skip
 """The kind of recipe by what is found."""
@@ -232,7 +232,7 @@ KINDS: dict[str, type[Recipe]] = {
 
 def make_recipe(given: Mapping[str, object]) -> Recipe:
     """A recipe from the values of some fields; what it finds says of which kind it is."""
-    return KINDS.get(str(given.get("finds", "boxes")), Recipe)().but(**given)
+    return RECIPE_TYPES.get(str(given.get("task", "boxes")), Recipe)().replace(**given)
 
 
 def read_recipe(path: Path) -> Recipe:
@@ -244,30 +244,32 @@ def read_recipe(path: Path) -> Recipe:
         raise BadInput(Problem("bad_recipe", str(path), str(error), "a recipe", remedy)) from None
 
 
-def class_groups(recipe: Recipe, classes: Sequence[str]) -> list[int]:
+def head_groups_of(recipe: Recipe, classes: Sequence[str]) -> list[int]:
     """The group of each class: those that the recipe names in their order, then one for the rest."""
-    named = [[name.strip() for name in group.split(",")] for group in recipe.groups.split("|") if group.strip()]
+    named = [[name.strip() for name in group.split(",")] for group in recipe.head_groups.split("|") if group.strip()]
     listed = [name for names in named for name in names]
     for at, name in enumerate(listed):
         if name not in classes or name in listed[:at]:
             expected, remedy = "each class once at most", nearest(name, list(classes))
-            raise BadInput(Problem("bad_option", "recipe", f"'{name}' in groups={recipe.groups}", expected, remedy))
+            raise BadInput(
+                Problem("bad_option", "recipe", f"'{name}' in head_groups={recipe.head_groups}", expected, remedy)
+            )
     group = {name: number for number, names in enumerate(named) for name in names}
     return [group.get(name, len(named)) for name in classes]
 
 
-def class_cuts(recipe: Recipe, classes: Sequence[str]) -> list[float]:
+def class_thresholds_of(recipe: Recipe, classes: Sequence[str]) -> list[float]:
     """The cut of each class."""
-    cuts = dict.fromkeys(classes, float(recipe.cut))
-    for pair in filter(None, map(str.strip, recipe.cuts.split(","))):
+    cuts = dict.fromkeys(classes, float(recipe.score_threshold))
+    for pair in filter(None, map(str.strip, recipe.class_thresholds.split(","))):
         name, _, text = (part.strip() for part in pair.rpartition(" "))
         try:
-            cut = parse_reading(Recipe, {"cut": text}).cut
+            cut = parse_options(Recipe, {"score_threshold": text}).score_threshold
         except BadInput:
             cut = None
         if cut is None or name not in cuts:
             expected, remedy = "a class and a number from 0 to 1", nearest(name, list(classes))
-            raise BadInput(Problem("bad_option", "recipe", f"'{pair}' in cuts", expected, remedy))
+            raise BadInput(Problem("bad_option", "recipe", f"'{pair}' in class_thresholds", expected, remedy))
         cuts[name] = cut
     return [cuts[name] for name in classes]
 

@@ -37,7 +37,7 @@ class Challenge:
     title: str
     file: str
     rule: str
-    reading: type
+    rule_options: type
     score: Callable[[Annotations[Any], Annotations[Any], Any], Score]
     dialect: Dialect
     folder: Path

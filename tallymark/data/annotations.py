@@ -41,7 +41,7 @@ class Annotations(Generic[G]):
             raise ValueError(f"{len(self.items)} items, {len(self.offsets)} offsets, columns of {lengths} rows")
 
     @classmethod
-    def gather(
+    def from_rows(
         cls,
         items: Items,
         item: np.ndarray,
@@ -62,7 +62,7 @@ class Annotations(Generic[G]):
         return cls(items, offsets, shapes, label, score, classes, line, number)
 
     @classmethod
-    def none(cls, items: Items, shapes: G, classes: tuple[str, ...] = ()) -> Annotations[G]:
+    def empty(cls, items: Items, shapes: G, classes: tuple[str, ...] = ()) -> Annotations[G]:
         """Nothing in any item; `shapes` says of which geometry."""
         return cls(items, np.zeros(len(items) + 1, np.int64), shapes.take(np.empty(0, np.int64)), classes=classes)
 
@@ -80,7 +80,7 @@ class Annotations(Generic[G]):
         return np.repeat(np.arange(len(self.items)), self.counts)
 
     @property
-    def confidence(self) -> np.ndarray:
+    def scores(self) -> np.ndarray:
         """The score of each object; all alike where there is none."""
         return np.ones(len(self)) if self.score is None else self.score
 
@@ -90,11 +90,11 @@ class Annotations(Generic[G]):
         return np.arange(len(self)) - self.offsets[self.item] + 1 if self.number is None else self.number
 
     @property
-    def kind(self) -> np.ndarray:
+    def labels(self) -> np.ndarray:
         """The class of each object; all alike where there is none."""
         return np.zeros(len(self), np.int64) if self.label is None else self.label
 
-    def onto(self, items: Items) -> Annotations[G]:
+    def reindex(self, items: Items) -> Annotations[G]:
         """The same objects listed under other items: objects of unknown items go, unnamed items are empty."""
         index = items.find(self.items.ids)
         if len(index) == len(items) and (index == np.arange(len(items))).all():
@@ -102,12 +102,12 @@ class Annotations(Generic[G]):
         item = index[self.item]
         return self._gathered(items, item, np.flatnonzero(item >= 0))
 
-    def keep(self, objects: np.ndarray) -> Annotations[G]:
+    def filter(self, objects: np.ndarray) -> Annotations[G]:
         """The objects where `objects` is true, under the same items."""
         return self._gathered(self.items, self.item, np.flatnonzero(objects))
 
     def _gathered(self, items: Items, item: np.ndarray, kept: np.ndarray) -> Annotations[G]:
-        return Annotations.gather(
+        return Annotations.from_rows(
             items,
             item[kept],
             self.shapes.take(kept),
@@ -119,12 +119,12 @@ class Annotations(Generic[G]):
         )
 
 
-def join_items(parts: Sequence[Annotations[G]]) -> Annotations[G]:
+def concat_items(parts: Sequence[Annotations[G]]) -> Annotations[G]:
     """Annotations of different items as one; a column that any of them lacks is left out."""
     shapes = [part.shapes for part in parts]
     while len(shapes) > 1:  # two by two: one after the other, the first would be copied as often as there are others
         last = shapes[-1:] if len(shapes) % 2 else []
-        shapes = [one.joined(other) for one, other in zip(shapes[::2], shapes[1::2], strict=False)] + last
+        shapes = [one.concat(other) for one, other in zip(shapes[::2], shapes[1::2], strict=False)] + last
     ids = pl.concat([part.items.ids for part in parts])
     groups = [part.items.group for part in parts if part.items.group is not None]
     starts = np.cumsum([0, *(len(part.items) for part in parts)])
@@ -133,7 +133,7 @@ def join_items(parts: Sequence[Annotations[G]]) -> Annotations[G]:
         columns = [getattr(part, name) for part in parts]
         return None if any(one is None for one in columns) else np.concatenate(columns)
 
-    return Annotations.gather(
+    return Annotations.from_rows(
         Items(ids, pl.concat(groups) if len(groups) == len(parts) else None),
         np.concatenate([part.item + start for part, start in zip(parts, starts[:-1], strict=True)]),
         shapes[0],
@@ -145,7 +145,7 @@ def join_items(parts: Sequence[Annotations[G]]) -> Annotations[G]:
     )
 
 
-def same_classes(first: Annotations[G], second: Annotations[G]) -> tuple[Annotations[G], Annotations[G]]:
+def align_classes(first: Annotations[G], second: Annotations[G]) -> tuple[Annotations[G], Annotations[G]]:
     """Both with one numbering of classes: those of the first, then what else the second has."""
     if first.classes == second.classes:
         return first, second
@@ -154,7 +154,7 @@ def same_classes(first: Annotations[G], second: Annotations[G]) -> tuple[Annotat
 
     def renumbered(annotations: Annotations[G]) -> Annotations[G]:
         new = np.array([number[name] for name in annotations.classes], np.int64)
-        return replace(annotations, label=new[annotations.kind], classes=classes)
+        return replace(annotations, label=new[annotations.labels], classes=classes)
 
     return renumbered(first), renumbered(second)
 

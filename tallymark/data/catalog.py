@@ -27,7 +27,7 @@ class Catalog:
     """Items in a fixed order, with a file each where there is one.
 
     files: the path of each item's file below `root`, null where it is missing.
-    part: train, val or test. labelled: whether the truth of an item is known; it may be that nothing is in it.
+    split: train, val or test. labelled: whether the truth of an item is known; it may be that nothing is in it.
     tables: for each item the file that states its truth. size: (n, 2) width and height as tables state them, or nan.
     cells: 1, or more where media are crops of larger scenes, shifted by that part of their side.
     notes: what reading found odd although everything could be used.
@@ -37,7 +37,7 @@ class Catalog:
     medium: Medium
     items: Items
     files: pl.Series
-    part: pl.Series
+    split: pl.Series
     labelled: np.ndarray
     tables: pl.Series
     truth: Annotations[Any] | None = None
@@ -76,21 +76,21 @@ class Catalog:
             self,
             items=items,
             files=self.files[index],
-            part=self.part[index],
+            split=self.split[index],
             labelled=self.labelled[index],
             tables=self.tables[index],
-            truth=None if self.truth is None else self.truth.onto(items),
+            truth=None if self.truth is None else self.truth.reindex(items),
             size=None if self.size is None else self.size[index],
             drive=None if self.drive is None else self.drive.select(index),
         )
 
-    def of(self, *parts: str) -> Catalog:
-        """The items of these parts: `catalog.of("train")`."""
-        return self.select(self.part.is_in(parts).to_numpy())
+    def in_split(self, *names: str) -> Catalog:
+        """The items of these splits: `catalog.in_split("train")`."""
+        return self.select(self.split.is_in(names).to_numpy())
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Split:
     """One part of a data set before it is joined: its files by id, and its truth."""
 
     name: str
@@ -103,7 +103,7 @@ class Part:
     """Ids that belong to the part, whether there is a file or truth for them or not."""
 
 
-def join_parts(root: Path, medium: Medium, parts: Sequence[Part], problems: Problems) -> Catalog:
+def concat_splits(root: Path, medium: Medium, parts: Sequence[Split], problems: Problems) -> Catalog:
     """One catalog of several parts: the items of each part's truth in their order, then the files without a row."""
     rows = pl.concat([_rows(root, part).with_columns(number=at) for at, part in enumerate(parts)])
     again = rows["id"].is_first_distinct().not_()
@@ -115,7 +115,7 @@ def join_parts(root: Path, medium: Medium, parts: Sequence[Part], problems: Prob
     group = rows["group"].fill_null(NO_GROUP) if rows["group"].is_not_null().any() else None
     items = Items(rows["id"], group, rows["line"].to_numpy())
     truths = [
-        part.truth.onto(Items(rows.filter(number=at)["id"])).onto(items)  # of an id in two parts the first one's
+        part.truth.reindex(Items(rows.filter(number=at)["id"])).reindex(items)  # of an id in two parts the first one's
         for at, part in enumerate(parts)
         if part.truth is not None
     ]
@@ -124,7 +124,7 @@ def join_parts(root: Path, medium: Medium, parts: Sequence[Part], problems: Prob
         medium=medium,
         items=items,
         files=rows["file"],
-        part=rows["part"],
+        split=rows["split"],
         labelled=rows["labelled"].to_numpy(),
         tables=rows["table"],
         truth=merge(truths) if truths else None,
@@ -136,7 +136,7 @@ def join_parts(root: Path, medium: Medium, parts: Sequence[Part], problems: Prob
     return catalog
 
 
-def _rows(root: Path, part: Part) -> pl.DataFrame:
+def _rows(root: Path, part: Split) -> pl.DataFrame:
     """A row for each item of a part."""
     text = {"id": pl.String, "file": pl.String}
     names = [path.relative_to(root).as_posix() for path in part.files.values()]
@@ -157,7 +157,7 @@ def _rows(root: Path, part: Part) -> pl.DataFrame:
     table = None if part.table is None else str(part.table)
     return rows.select(
         "id", "file", "group", pl.col("line").cast(pl.Int64), "labelled",
-        part=pl.lit(part.name), table=pl.lit(table, pl.String),
+        split=pl.lit(part.name), table=pl.lit(table, pl.String),
     )  # fmt: skip
 
 
@@ -166,11 +166,11 @@ def merge(truths: Sequence[Annotations[Any]]) -> Annotations[Any]:
     merged = truths[0]
     for other in truths[1:]:
         lines = None if merged.line is None or other.line is None else np.concatenate([merged.line, other.line])
-        merged = Annotations.gather(
+        merged = Annotations.from_rows(
             merged.items,
             np.concatenate([merged.item, other.item]),
-            merged.shapes.joined(other.shapes),
-            label=None if merged.label is None else np.concatenate([merged.label, other.kind]),
+            merged.shapes.concat(other.shapes),
+            label=None if merged.label is None else np.concatenate([merged.label, other.labels]),
             classes=merged.classes,
             line=lines,
         )

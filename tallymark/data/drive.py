@@ -12,7 +12,7 @@ import polars as pl
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Cuboids
-from tallymark.geometry.poses import Poses, move_cuboids, yaw_of
+from tallymark.geometry.poses import Poses, transform_cuboids, yaw_of
 from tallymark.io.lidar import read_sweep
 from tallymark.io.media import BadMedia
 from tallymark.io.nuscenes_tables import Tables
@@ -97,7 +97,7 @@ class Drive:
         row = np.array([self._row(item)])
         to_ego = self.vehicle.take(row).inverse()
         back = to_ego if frame == "ego" else to_ego.then(self.sensor.take(row).inverse())
-        return move_cuboids(cuboids, back)
+        return transform_cuboids(cuboids, back)
 
     def cameras(self, item: int) -> np.ndarray:
         """The rows of the pictures that were taken with a sample, not between two."""
@@ -181,7 +181,9 @@ def annotations_of(tables: Tables, items: Items, classes: tuple[str, ...]) -> An
     rows, label, item = rows.filter(known), label.filter(known), item[known.to_numpy()]
     place = _array(rows["translation"], 3)
     values = np.column_stack([place, _array(rows["size"], 3), yaw_of(_array(rows["rotation"], 4))])
-    return Annotations.gather(items, item, Cuboids.of(values), label=label.to_numpy().astype(np.int64), classes=classes)
+    return Annotations.from_rows(
+        items, item, Cuboids.of(values), label=label.to_numpy().astype(np.int64), classes=classes
+    )
 
 
 def strange_classes(tables: Tables, classes: tuple[str, ...]) -> list[str]:

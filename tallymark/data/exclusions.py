@@ -50,7 +50,7 @@ class Exclusions:
         if truth is not None and self.objects.height:
             rows = pl.DataFrame({"item": truth.items.ids[truth.item], "number": truth.numbers})
             listed = rows.join(self.objects.with_columns(bad=True), ["item", "number"], "left", maintain_order="left")
-            truth = replace(truth, number=truth.numbers).keep(listed["bad"].is_null().to_numpy())
+            truth = replace(truth, number=truth.numbers).filter(listed["bad"].is_null().to_numpy())
         kept = ~catalog.items.ids.is_in(self.items.implode()).to_numpy()
         return replace(catalog, truth=truth).select(kept)
 

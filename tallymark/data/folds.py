@@ -10,11 +10,11 @@ import polars as pl
 
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.data.catalog import NO_GROUP, Catalog
-from tallymark.data.checks.media import look_at_all
+from tallymark.data.checks.media import inspect_all
 from tallymark.data.items import Items
 from tallymark.data.near_duplicates import clusters, find_alikes
 from tallymark.geometry import Labels
-from tallymark.io.media import THUMBNAIL, Look
+from tallymark.io.media import THUMBNAIL, Inspection
 from tallymark.io.tables import number_text, read_table, write_table
 
 
@@ -88,7 +88,7 @@ def make_folds(
     With `leave_one_out` every group is a fold of its own; items without a group are dealt out among these.
     or_fewer: where there are fewer groups than folds, each is a fold; else that is a `BadInput`.
     """
-    chosen = catalog.select(catalog.labelled & (catalog.part != "test").to_numpy())
+    chosen = catalog.select(catalog.labelled & (catalog.split != "test").to_numpy())
     _refuse(catalog, chosen, count, seed)
     group = groups_of(chosen)
     if leave_one_out:
@@ -171,9 +171,9 @@ def _by_group(catalog: Catalog, group: pl.Series) -> Folds:
 
 def _look_alikes(catalog: Catalog) -> pl.Series:
     """A group for each cluster of look-alikes, named after its first item."""
-    seen = look_at_all(catalog)
+    seen = inspect_all(catalog)
     blank = np.zeros((THUMBNAIL, THUMBNAIL), np.uint8)
-    thumbnails = np.stack([look.thumbnail if isinstance(look, Look) else blank for look in seen])
+    thumbnails = np.stack([inspect.thumbnail if isinstance(inspect, Inspection) else blank for inspect in seen])
     number = clusters(len(catalog), find_alikes(thumbnails, catalog.cells))
     first = np.unique(number, return_index=True)[1]
     return catalog.items.ids[first[number]].alias("group")

@@ -32,7 +32,7 @@ class Alikes:
 
     first: np.ndarray
     second: np.ndarray
-    likeness: np.ndarray
+    similarity: np.ndarray
 
     def __len__(self) -> int:
         return len(self.first)
@@ -52,13 +52,13 @@ def find_alikes(thumbnails: np.ndarray, cells: int = 1) -> Alikes:
     none = np.empty(0, np.int64)
     i = np.concatenate([none, *(pair[0] for pair in found)])
     j = np.concatenate([none, *(pair[1] for pair in found)])
-    likeness = np.concatenate([np.empty(0), *(pair[2] for pair in found)])
+    similarity = np.concatenate([np.empty(0), *(pair[2] for pair in found)])
     first, second = np.minimum(owner[i], owner[j]), np.maximum(owner[i], owner[j])
-    order = np.lexsort([-likeness, second, first])
-    first, second, likeness = first[order], second[order], likeness[order]
+    order = np.lexsort([-similarity, second, first])
+    first, second, similarity = first[order], second[order], similarity[order]
     best = np.ones(len(first), bool)
     best[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-    return Alikes(first[best], second[best], likeness[best])
+    return Alikes(first[best], second[best], similarity[best])
 
 
 def clusters(count: int, alikes: Alikes) -> np.ndarray:
@@ -98,9 +98,9 @@ def _candidates(hashes: np.ndarray, owner: np.ndarray) -> Iterator[tuple[np.ndar
 def _confirmed(tiles: np.ndarray, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The pairs whose pixels agree, with their correlation."""
     a, b = _standard(tiles[i]), _standard(tiles[j])
-    likeness = np.einsum("np,np->n", a, b)
-    alike = likeness >= LIKENESS
-    return i[alike], j[alike], likeness[alike]
+    similarity = np.einsum("np,np->n", a, b)
+    alike = similarity >= LIKENESS
+    return i[alike], j[alike], similarity[alike]
 
 
 def _standard(tiles: np.ndarray) -> np.ndarray:

@@ -12,10 +12,10 @@ import polars as pl
 
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.annotations import Annotations
-from tallymark.data.catalog import NO_GROUP, Catalog, Part, join_parts
+from tallymark.data.catalog import NO_GROUP, Catalog, Split, concat_splits
 from tallymark.data.items import Items
 from tallymark.io.finder import Finder
-from tallymark.io.folders import Folder, part_of
+from tallymark.io.folders import Folder, split_of_path
 from tallymark.io.media import Medium
 
 DAY = re.compile(r"(?<!\d)(?:19|20)\d\d-?[01]\d-?[0-3]\d(?!\d)")
@@ -38,7 +38,7 @@ def read_recorded(
     read = [(path, truth) for path in tables if (truth := read_truth(path)) is not None]
     read.sort(key=lambda pair: -len(pair[1].items))
     taken: dict[Path, Path] = {}
-    parts: list[Part] = []
+    parts: list[Split] = []
     for table, truth in read:
         part = _part(table, truth, recordings, listed.root, notes)
         rivals = sorted({taken[path].name for path in part.files.values() if path in taken})
@@ -56,7 +56,7 @@ def read_recorded(
         expected = f"recordings ({', '.join(sorted(medium.suffixes))}) or tables of calls"
         problems.add(Problem("empty_folder", str(listed.root), "none", expected, "name the folder that holds them"))
         return None
-    catalog = join_parts(listed.root, medium, parts, problems)
+    catalog = concat_splits(listed.root, medium, parts, problems)
     catalog.notes.merge(notes)
     ids, files = catalog.items.ids, catalog.files
     group = pl.Series([day_of(file or name) for name, file in zip(ids, files, strict=True)], dtype=pl.String)
@@ -72,7 +72,7 @@ def day_of(name: str) -> str:
     return day[0] if day else NO_GROUP
 
 
-def _part(table: Path, truth: Annotations[Any], recordings: list[Path], root: Path, notes: Problems) -> Part:
+def _part(table: Path, truth: Annotations[Any], recordings: list[Path], root: Path, notes: Problems) -> Split:
     """Each name in a table with its recording: by its whole path, else by its bare name if only one has it."""
     finder, files = Finder(recordings, root), {}
     for name in truth.items.ids:
@@ -83,20 +83,20 @@ def _part(table: Path, truth: Annotations[Any], recordings: list[Path], root: Pa
             found = " and ".join(str(path.relative_to(root)) for path in candidates[:3])
             remedy = "write the name with its folder in front"
             notes.add(Problem("ambiguous_file", str(table), found, f"one recording '{name}'", remedy, item=name))
-    parts = {part_of(path, root) for path in files.values()}
+    parts = {split_of_path(path, root) for path in files.values()}
     name = parts.pop() if len(parts) == 1 else "train"
-    return Part(name, files, truth, table, unnamed_are_empty=True)
+    return Split(name, files, truth, table, unnamed_are_empty=True)
 
 
-def _with_the_rest(parts: list[Part], rest: list[Path], root: Path) -> list[Part]:
+def _with_the_rest(parts: list[Split], rest: list[Path], root: Path) -> list[Split]:
     """Recordings that no table names, in the part that their folder says; without any table they are to be heard."""
     default = "train" if parts else "test"
     taken = {name for part in parts if part.truth is not None for name in part.truth.items.ids}
     for path in rest:
-        name = part_of(path, root, default)
+        name = split_of_path(path, root, default)
         part = next((part for part in parts if part.name == name), None)
         if part is None:
-            part = Part(name, {})
+            part = Split(name, {})
             parts.append(part)
         own = _name(path, root)
         own = path.relative_to(root).as_posix() if own in taken else own

@@ -11,12 +11,12 @@ import polars as pl
 
 from tallymark.core.problems import EVERY, Problem, Problems, clip, nearest
 from tallymark.data.annotations import Annotations
-from tallymark.data.catalog import Catalog, Part, join_parts
+from tallymark.data.catalog import Catalog, Split, concat_splits
 from tallymark.data.drive import Drive, annotations_of, join_drive, strange_classes
 from tallymark.data.items import Items
 from tallymark.geometry import Cuboids
-from tallymark.geometry.poses import join_poses
-from tallymark.io.folders import PICTURES, Folder, part_of
+from tallymark.geometry.poses import concat_poses
+from tallymark.io.folders import IMAGE_SUFFIXES, Folder, split_of_path
 from tallymark.io.media import Medium
 from tallymark.io.nuscenes_tables import Tables, read_tables
 
@@ -30,12 +30,12 @@ def read_driven(
     problems: Problems,
 ) -> Catalog:
     """The samples of all sets of tables below a folder. The truth is that of `table`, else that of the tables."""
-    found = [(part_of(path, listed.root), path) for path in listed.ending(medium.suffixes | PICTURES)]
+    found = [(split_of_path(path, listed.root), path) for path in listed.ending(medium.suffixes | IMAGE_SUFFIXES)]
     every = {path.name: path for _, path in found}
     parts, drives, groups, notes = [], [], [], Problems(EVERY)
     named: set[str] = set()
     for folder in sorted({path.parent for path in listed.named("sample.json")}):
-        name = part_of(folder / "sample.json", listed.root)
+        name = split_of_path(folder / "sample.json", listed.root)
         annotated = (folder / "sample_annotation.json").is_file()
         tables = read_tables(folder, problems, annotated=annotated)
         for file_names in (tables["sample_data"]["filename"], tables["map"]["filename"]):
@@ -45,13 +45,13 @@ def read_driven(
         own = _truth(truth, table, folder, tables, items, classes, name, notes, problems)
         files = _sweeps(drive, items)
         stated_by = table if own is not None and truth is not None and name != "test" else folder
-        parts.append(Part(name, files, own, stated_by, names=items.ids.to_list()))
+        parts.append(Split(name, files, own, stated_by, names=items.ids.to_list()))
         drives.append(drive)
         groups.append(pl.DataFrame({"id": items.ids, "group": items.group}))
     if truth is not None:
         known = {name for part in parts if part.name != "test" for name in part.names}
         _report_unknown(truth, str(table), Items.of(list(known)), problems)
-    catalog = join_parts(listed.root, medium, parts, problems)
+    catalog = concat_splits(listed.root, medium, parts, problems)
     catalog.notes.merge(notes)
     _note_orphans([path for _, path in found], named, catalog.notes)
     group = catalog.items.ids.to_frame("id").join(pl.concat(groups).unique("id"), "id", "left", maintain_order="left")
@@ -79,7 +79,7 @@ def _truth(
     if truth is None or part == "test":
         return stated
     named = items.find(truth.items.ids) >= 0
-    own = truth.onto(Items(truth.items.ids.filter(pl.Series(named)), line=_lines(truth.items, named)))
+    own = truth.reindex(Items(truth.items.ids.filter(pl.Series(named)), line=_lines(truth.items, named)))
     if stated is not None:
         _note_disagreement(own, stated, str(table), notes)
     return own
@@ -111,7 +111,7 @@ def _lines(items: Items, kept: np.ndarray) -> np.ndarray | None:
 
 def _note_disagreement(truth: Annotations[Any], stated: Annotations[Any], file: str, notes: Problems) -> None:
     """Samples for which the truth's file and the tables have different numbers of volumes."""
-    other = stated.onto(truth.items)
+    other = stated.reindex(truth.items)
     remedy = "trust one of the two: remove the file to use the tables"
     for at in np.flatnonzero(truth.counts != other.counts).tolist():
         found = f"{truth.counts[at]} volumes of sample {truth.items.ids[at]}"
@@ -144,8 +144,8 @@ def _joined(drives: list[Drive], items: Items) -> Drive:
         samples[at[at >= 0]] = np.where(drive.samples < 0, -1, drive.samples + shift)[at >= 0]
     return Drive(
         shots=pl.concat([drive.shots for drive in drives]),
-        sensor=join_poses([drive.sensor for drive in drives]),
-        vehicle=join_poses([drive.vehicle for drive in drives]),
+        sensor=concat_poses([drive.sensor for drive in drives]),
+        vehicle=concat_poses([drive.vehicle for drive in drives]),
         intrinsic=np.concatenate([drive.intrinsic for drive in drives]),
         samples=samples,
         tokens=items.ids,

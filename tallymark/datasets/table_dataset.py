@@ -8,8 +8,8 @@ from typing import Any
 
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.annotations import Annotations
-from tallymark.data.catalog import Catalog, Part, file_ids, join_parts
-from tallymark.io.folders import Folder, distinct_names, part_of
+from tallymark.data.catalog import Catalog, Split, concat_splits, file_ids
+from tallymark.io.folders import Folder, distinct_names, split_of_path
 from tallymark.io.media import Medium
 
 ReadTruth = Callable[[Path], Annotations[Any] | None]
@@ -39,17 +39,17 @@ def read_layout(
     by_part: dict[str, list[Path]] = {part: [] for part in ("train", "val", "test")}
     own_name = name if found else distinct_names(media, listed.root, name).__getitem__
     for path in media:
-        by_part[part_of(path, listed.root, "train" if found else "test")].append(path)
+        by_part[split_of_path(path, listed.root, "train" if found else "test")].append(path)
     parts = []
     for part, paths in by_part.items():
         table = found.get(part)
         truth = None if table is None else read_truth(table)
         if paths or truth is not None:
-            parts.append(Part(part, file_ids(paths, own_name, notes, _ids(truth)), truth, table, unnamed_are_empty))
+            parts.append(Split(part, file_ids(paths, own_name, notes, _ids(truth)), truth, table, unnamed_are_empty))
     if not parts:
         report_nothing(listed, medium, every_name, problems)
         return None
-    catalog = join_parts(listed.root, medium, parts, problems)
+    catalog = concat_splits(listed.root, medium, parts, problems)
     catalog.notes.merge(notes)
     return catalog
 

@@ -41,7 +41,7 @@ class Backbone(nn.Module):
         """The first stages stay as they are, their running means included."""
         if count > len(self.stages):
             expected, remedy = f"at most {len(self.stages)}, the stages of the backbone", "give a smaller number"
-            raise BadInput(Problem("bad_option", "recipe", f"frozen={count}", expected, remedy))
+            raise BadInput(Problem("bad_option", "recipe", f"frozen_stages={count}", expected, remedy))
         self.frozen, self._folded = count, ()
         for stage in self.stages[:count]:
             stage.requires_grad_(False)
@@ -101,15 +101,15 @@ class Residual(nn.Module):
         )
         alike = stride == 1 and inputs == outputs
         pool = [nn.AvgPool2d(stride)] if stride > 1 else []
-        self.bypass = nn.Identity() if alike else nn.Sequential(*pool, *convolution(inputs, outputs, 1))
+        self.shortcut = nn.Identity() if alike else nn.Sequential(*pool, *convolution(inputs, outputs, 1))
         self.act = nn.ReLU(inplace=True)
 
     def forward(self, features: Tensor) -> Tensor:
-        out: Tensor = self.act(self.body(features) + self.bypass(features))
+        out: Tensor = self.act(self.body(features) + self.shortcut(features))
         return out
 
 
-class Plain(Backbone):
+class MiniResNet(Backbone):
     """Residual blocks of plain 3x3 convolutions, the fastest kind on CPUs.
 
     inputs: channels. Unless they are the three of a picture, they enter as they are.
@@ -144,7 +144,7 @@ def published(inputs: int, outputs: int, side: int = 3, stride: int = 1, groups:
     ]
 
 
-class Inverted(nn.Module):
+class InvertedResidual(nn.Module):
     """A wide depthwise convolution between two narrow ends."""
 
     def __init__(self, inputs: int, outputs: int, side: int, stride: int, wider: int) -> None:
@@ -169,7 +169,7 @@ LITE0 = ((1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2), (6, 3, 2, 80, 3),
 """EfficientNet-Lite0: how much wider, kernel, stride, channels and blocks of each stage (Tan and Le 2019, Liu 2020)."""
 
 
-class Lite(Backbone):
+class EfficientNetLite(Backbone):
     """EfficientNet-Lite0, for which ImageNet weights are published.
 
     top: with the wide last layer, from which whole pictures are classified.
@@ -181,8 +181,8 @@ class Lite(Backbone):
         stages = [nn.Sequential(*published(3, 32, 3, 2), nn.ReLU6(inplace=True))]
         before = 32
         for wider, side, stride, channels, count in LITE0:
-            blocks = [Inverted(before, channels, side, stride, wider)]
-            blocks += [Inverted(channels, channels, side, 1, wider) for _ in range(count - 1)]
+            blocks = [InvertedResidual(before, channels, side, stride, wider)]
+            blocks += [InvertedResidual(channels, channels, side, 1, wider) for _ in range(count - 1)]
             stages.append(nn.Sequential(*blocks))
             before = channels
         if top:
@@ -195,10 +195,14 @@ def make_backbone(
     name: str, width: int, depth: int, *, inputs: int = 3, top: bool = False, line: bool = False
 ) -> Backbone:
     """The backbone of that name; `top`: for whole pictures. `line`: for sound."""
-    if inputs != 3 and name != "plain":
+    if inputs != 3 and name != "mini_resnet":
         remedy = "give backbone=plain"
         raise BadInput(Problem("bad_option", "recipe", f"backbone={name}", "plain, for all but pictures", remedy))
-    backbone = Lite(top=top) if name == "lite0" else Plain(width, depth, inputs=inputs, line=line)
+    backbone = (
+        EfficientNetLite(top=top)
+        if name == "efficientnet_lite0"
+        else MiniResNet(width, depth, inputs=inputs, line=line)
+    )
     initialise(backbone)
     return backbone
 

@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from tallymark.data.annotations import Annotations
-from tallymark.detector.tta import View
-from tallymark.geometry import Boxes, Cuboids, Instants, Masks, RotatedBoxes, Solid
+from tallymark.detector.tta import TTATransform
+from tallymark.geometry import Boxes, Cuboids, Events, Masks, RotatedBoxes, Solid
 from tallymark.geometry.rectangles import fill_rectangles, fit_rectangles
 
 LEAST = 8
@@ -24,7 +24,7 @@ LARGEST = 5.5
 """Logarithms of lengths are cut off here: exp(5.5) cells are 245, more than a picture has."""
 
 
-class Code(Protocol):
+class ShapeCoder(Protocol):
     """One way to describe a shape by numbers at a cell near its middle."""
 
     @property
@@ -40,7 +40,7 @@ class Code(Protocol):
         """Whether it is also told how much of every cell is covered, by which shapes are corrected."""
 
     @property
-    def loss(self) -> Literal["sides", "turned", "volumes", "plain"]:
+    def loss(self) -> Literal["giou", "kld", "cuboid", "smooth_l1"]:
         """How wrong numbers are punished: by the overlap of four sides, as rectangles or volumes, or one by one."""
 
     def shapes(self, truth: Any) -> Any:
@@ -55,13 +55,13 @@ class Code(Protocol):
     def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> Any:
         """The shapes that these numbers describe."""
 
-    def likeness(self, told: Any, truth: Any) -> np.ndarray:
+    def iou(self, told: Any, truth: Any) -> np.ndarray:
         """How well each shape that was told fits the true one, from 0 to 1."""
 
-    def seen_by(self, values: np.ndarray, view: View) -> np.ndarray:
+    def invert_tta(self, values: np.ndarray, view: TTATransform) -> np.ndarray:
         """Numbers (…, values, height, width) told of a turned picture, as they are for the picture itself."""
 
-    def finish(self, found: Annotations[Any], shape: tuple[int, int] | None) -> Annotations[Any]:
+    def to_truth_geometry(self, found: Annotations[Any], shape: tuple[int, int] | None) -> Annotations[Any]:
         """The findings in the geometry of the challenge; `shape` is that of the pictures."""
 
 
@@ -71,12 +71,12 @@ def _overlap(told: Solid, truth: Solid) -> np.ndarray:
     return np.divide(shared, union, out=np.zeros(len(every)), where=union > 0)
 
 
-class BoxCode:
+class BoxCoder:
     """Upright boxes by the logarithm of the ways to the left, top, right and bottom side."""
 
     line = covers = False
     values = 4
-    loss: Literal["sides"] = "sides"
+    loss: Literal["giou"] = "giou"
 
     def shapes(self, truth: Boxes) -> Boxes:
         return truth
@@ -94,10 +94,10 @@ class BoxCode:
         left, top, right, bottom = np.exp(np.minimum(values, LARGEST)).T
         return Boxes(x - left, y - top, left + right, top + bottom)
 
-    def likeness(self, told: Any, truth: Any) -> np.ndarray:
+    def iou(self, told: Any, truth: Any) -> np.ndarray:
         return _overlap(told, truth)
 
-    def seen_by(self, values: np.ndarray, view: View) -> np.ndarray:
+    def invert_tta(self, values: np.ndarray, view: TTATransform) -> np.ndarray:
         left, top, right, bottom = np.moveaxis(values, -3, 0)
         if view.mirror:
             left, right = right, left
@@ -107,16 +107,16 @@ class BoxCode:
             left, top, right, bottom = top, left, bottom, right
         return np.stack([left, top, right, bottom], -3)
 
-    def finish(self, found: Annotations[Boxes], shape: tuple[int, int] | None) -> Annotations[Boxes]:
+    def to_truth_geometry(self, found: Annotations[Boxes], shape: tuple[int, int] | None) -> Annotations[Boxes]:
         return found
 
 
-class MaskCode:
+class MaskCoder:
     """Masks as turned rectangles: the way to the centre, the logarithms of the sides, and twice the angle."""
 
     line, covers = False, True
     values = 6
-    loss: Literal["turned"] = "turned"
+    loss: Literal["kld"] = "kld"
 
     def shapes(self, truth: Masks | RotatedBoxes) -> RotatedBoxes:
         return truth if isinstance(truth, RotatedBoxes) else fit_rectangles(truth)
@@ -134,10 +134,10 @@ class MaskCode:
         length, width = np.exp(np.minimum([length, width], LARGEST))
         return RotatedBoxes(x + across, y + down, length, width, np.arctan2(sin, cos) / 2)
 
-    def likeness(self, told: Any, truth: Any) -> np.ndarray:
+    def iou(self, told: Any, truth: Any) -> np.ndarray:
         return _overlap(told, truth)
 
-    def seen_by(self, values: np.ndarray, view: View) -> np.ndarray:
+    def invert_tta(self, values: np.ndarray, view: TTATransform) -> np.ndarray:
         across, down, length, width, cos, sin = np.moveaxis(values, -3, 0)
         if view.mirror:
             across, sin = -across, -sin
@@ -147,48 +147,48 @@ class MaskCode:
             across, down, cos = down, across, -cos
         return np.stack([across, down, length, width, cos, sin], -3)
 
-    def finish(self, found: Annotations[RotatedBoxes], shape: tuple[int, int] | None) -> Annotations[Masks]:
+    def to_truth_geometry(self, found: Annotations[RotatedBoxes], shape: tuple[int, int] | None) -> Annotations[Masks]:
         if shape is None:
             raise ValueError("masks need pictures of one known shape")
-        masks, kept = fill_rectangles(found.shapes, found.item, found.confidence, shape, least=LEAST)
-        return Annotations.gather(found.items, found.item[kept], masks, score=found.confidence[kept])
+        masks, kept = fill_rectangles(found.shapes, found.item, found.scores, shape, least=LEAST)
+        return Annotations.from_rows(found.items, found.item[kept], masks, score=found.scores[kept])
 
 
-class InstantCode:
+class EventCoder:
     """Moments on a line of time, by the way to them."""
 
     line, covers = True, False
     values = 1
-    loss: Literal["plain"] = "plain"
+    loss: Literal["smooth_l1"] = "smooth_l1"
 
-    def shapes(self, truth: Instants) -> Instants:
+    def shapes(self, truth: Events) -> Events:
         return truth
 
-    def footprint(self, shapes: Instants) -> RotatedBoxes:
+    def footprint(self, shapes: Events) -> RotatedBoxes:
         every = np.ones(len(shapes))
         return RotatedBoxes(shapes.time, 0.5 * every, LONG * every, every, 0 * every)
 
-    def encode(self, shapes: Instants, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def encode(self, shapes: Events, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return (shapes.time - x)[:, None] / WAY
 
-    def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> Instants:
-        return Instants(x + WAY * values[:, 0])
+    def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> Events:
+        return Events(x + WAY * values[:, 0])
 
-    def likeness(self, told: Instants, truth: Instants) -> np.ndarray:
+    def iou(self, told: Events, truth: Events) -> np.ndarray:
         return np.exp(-np.abs(told.time - truth.time) / WAY)
 
-    def seen_by(self, values: np.ndarray, view: View) -> np.ndarray:
-        raise ValueError("time has one direction only: views=1")
+    def invert_tta(self, values: np.ndarray, view: TTATransform) -> np.ndarray:
+        raise ValueError("time has one direction only: tta=1")
 
-    def finish(self, found: Annotations[Instants], shape: tuple[int, int] | None) -> Annotations[Instants]:
+    def to_truth_geometry(self, found: Annotations[Events], shape: tuple[int, int] | None) -> Annotations[Events]:
         """In the order of time, to the millisecond."""
         order = np.lexsort((found.shapes.time, found.item))
-        moments = Instants(found.shapes.time[order].round(3))
-        label, score = found.kind[order], found.confidence[order]
-        return Annotations.gather(found.items, found.item, moments, label=label, score=score, classes=found.classes)
+        moments = Events(found.shapes.time[order].round(3))
+        label, score = found.labels[order], found.scores[order]
+        return Annotations.from_rows(found.items, found.item, moments, label=label, score=score, classes=found.classes)
 
 
-class CuboidCode:
+class CuboidCoder:
     """Volumes: a rectangle on the ground as masks have it, the height of the middle, log height, and the heading.
 
     Which way something heads is often hard to see, and along which line it stands is not: so these are told apart.
@@ -196,7 +196,7 @@ class CuboidCode:
 
     line = covers = False
     values = 10
-    loss: Literal["volumes"] = "volumes"
+    loss: Literal["cuboid"] = "cuboid"
 
     def shapes(self, truth: Cuboids) -> Cuboids:
         return truth
@@ -214,22 +214,22 @@ class CuboidCode:
         yaw = ground.angle + np.where(back, np.pi, 0)
         return Cuboids(ground.x, ground.y, z, ground.width, ground.length, np.exp(np.minimum(height, LARGEST)), yaw)
 
-    def likeness(self, told: Any, truth: Any) -> np.ndarray:
+    def iou(self, told: Any, truth: Any) -> np.ndarray:
         return _overlap(told, truth)
 
-    def seen_by(self, values: np.ndarray, view: View) -> np.ndarray:
-        ground = MASKS.seen_by(values[..., :6, :, :], view)
+    def invert_tta(self, values: np.ndarray, view: TTATransform) -> np.ndarray:
+        ground = MASKS.invert_tta(values[..., :6, :, :], view)
         z, height, cos, sin = np.moveaxis(values[..., 6:, :, :], -3, 0)
         cos, sin = -cos if view.mirror else cos, -sin if view.flip else sin
         if view.transpose:
             cos, sin = sin, cos
         return np.concatenate([ground, np.stack([z, height, cos, sin], -3)], -3)
 
-    def finish(self, found: Annotations[Cuboids], shape: tuple[int, int] | None) -> Annotations[Cuboids]:
+    def to_truth_geometry(self, found: Annotations[Cuboids], shape: tuple[int, int] | None) -> Annotations[Cuboids]:
         return found
 
 
-MASKS = MaskCode()
-CODES: dict[str, Code] = {
-    "boxes": BoxCode(), "masks": MASKS, "instants": InstantCode(), "cuboids": CuboidCode(),
+MASKS = MaskCoder()
+CODERS: dict[str, ShapeCoder] = {
+    "boxes": BoxCoder(), "masks": MASKS, "events": EventCoder(), "cuboids": CuboidCoder(),
 }  # fmt: skip

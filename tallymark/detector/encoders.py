@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from tallymark.core.recipe import LidarRecipe, Recipe, SoundRecipe
+from tallymark.core.recipe import AudioRecipe, LidarRecipe, Recipe
 from tallymark.modalities.lidar.bev import LISTED
-from tallymark.modalities.lidar.sweeps import BLOCK, bird_of
+from tallymark.modalities.lidar.sweeps import BLOCK, bev_grid
 
 
 class Grid(nn.Module):
@@ -27,7 +27,7 @@ class Grid(nn.Module):
         return torch.zeros(2, 2 * BLOCK, 3 * BLOCK, self.channels, dtype=torch.uint8 if self.channels == 3 else None)
 
 
-class Pillars(nn.Module):
+class PillarEncoder(nn.Module):
     """Points as a list to a grid: each is described by itself, and a cell by the strongest of its points.
 
     After PointPillars (Lang et al. 2019), in plain operations that a model file can have too.
@@ -60,9 +60,9 @@ class Pillars(nn.Module):
         return listed
 
 
-def make_reader(recipe: Recipe) -> Grid | Pillars:
+def make_encoder(recipe: Recipe) -> Grid | PillarEncoder:
     """What stands before the backbone of a recipe."""
     if isinstance(recipe, LidarRecipe):
-        bird = bird_of(recipe)
-        return Grid(bird.channels) if recipe.reader == "bins" else Pillars(bird.side, recipe.width)
-    return Grid(1 if isinstance(recipe, SoundRecipe) else 3)
+        bird = bev_grid(recipe)
+        return Grid(bird.channels) if recipe.bev_encoder == "bins" else PillarEncoder(bird.side, recipe.width)
+    return Grid(1 if isinstance(recipe, AudioRecipe) else 3)

@@ -17,7 +17,7 @@ PRIOR = 0.05
 """How likely anything is found at a cell before training."""
 
 
-class Pyramid(nn.Module):
+class FPN(nn.Module):
     """Coarse features, which know what there is, added to fine ones, which know where.
 
     line: bands are averaged away first (and their loudest added), so that a line of time remains.
@@ -26,7 +26,7 @@ class Pyramid(nn.Module):
     def __init__(self, channels: Sequence[int], width: int, *, line: bool = False) -> None:
         super().__init__()
         self.line = line
-        self.aside = nn.ModuleList(nn.Conv2d(count, width, 1) for count in channels)
+        self.lateral = nn.ModuleList(nn.Conv2d(count, width, 1) for count in channels)
         self.smooth = nn.ModuleList(
             nn.Sequential(*convolution(width, width), nn.ReLU(inplace=True)) for _ in channels[:-1]
         )
@@ -35,14 +35,14 @@ class Pyramid(nn.Module):
     def forward(self, features: list[Tensor]) -> Tensor:
         if self.line:
             features = [part.mean(2, keepdim=True) + part.amax(2, keepdim=True) for part in features]
-        out, grow = self.aside[-1](features[-1]), (1.0, 2.0) if self.line else 2.0
+        out, grow = self.lateral[-1](features[-1]), (1.0, 2.0) if self.line else 2.0
         for number in range(len(features) - 2, -1, -1):
-            finer = self.aside[number](features[number])
+            finer = self.lateral[number](features[number])
             out = self.smooth[number](finer + functional.interpolate(out, scale_factor=grow))
         return out
 
 
-class CentreHead(nn.Module):
+class CenterHead(nn.Module):
     """Heat for each class, the numbers of a code, how good they are, and whether there is anything at all.
 
     covers: also how much of each cell is covered. groups: of classes, each with numbers and their quality of its own,
@@ -88,7 +88,7 @@ class CentreHead(nn.Module):
         return parts[:, :, :-1].flatten(1, 2), parts[:, :, -1]
 
 
-class ClassHead(nn.Module):
+class ClassificationHead(nn.Module):
     """Generalised-mean pooling (between mean and maximum, learned), and a linear layer."""
 
     def __init__(self, inputs: int, classes: int, drop: float = 0.2) -> None:

@@ -20,7 +20,7 @@ def focal(logits: Tensor, heat: Tensor) -> Tensor:
     return -(there + nowhere).sum() / peak.sum().clamp(min=1)
 
 
-def sides(values: Tensor, wanted: Tensor) -> Tensor:
+def giou(values: Tensor, wanted: Tensor) -> Tensor:
     """1 - GIoU of boxes around the same place, given the logarithms of the ways to their four sides."""
     own, other = values.clamp(-5, 8).exp(), wanted.exp()
     shared = _area(torch.minimum(own, other))
@@ -34,18 +34,18 @@ def _area(ways: Tensor) -> Tensor:
     return (left + right) * (top + bottom)
 
 
-def plain(values: Tensor, wanted: Tensor) -> Tensor:
+def smooth_l1(values: Tensor, wanted: Tensor) -> Tensor:
     """The absolute differences, summed over the numbers of a code."""
     return functional.smooth_l1_loss(values, wanted, reduction="none", beta=0.1).sum(1)
 
 
-def turned(values: Tensor, wanted: Tensor) -> Tensor:
+def kld(values: Tensor, wanted: Tensor) -> Tensor:
     """How far two turned rectangles are apart, given the ways to their centres, logarithms of sides, and 2 x angle.
 
     As normal distributions with their centre and spread (Yang et al.: KLD, 2021): an error counts in proportion to the
     true side along which it lies, so that a thin ship must be told more exactly across than along.
     """
-    way, sides, double = values[:, :2] - wanted[:, :2], values[:, 2:4].clamp(-5, 8), values[:, 4:6]
+    way, giou, double = values[:, :2] - wanted[:, :2], values[:, 2:4].clamp(-5, 8), values[:, 4:6]
     double, true = functional.normalize(double, dim=1), functional.normalize(wanted[:, 4:6], dim=1)
     # Half angles: the direction of the true rectangle, and cos^2, sin^2 of the turn between the two.
     angle = torch.atan2(true[:, 1], true[:, 0]) / 2
@@ -53,18 +53,18 @@ def turned(values: Tensor, wanted: Tensor) -> Tensor:
     along, across = way[:, 0] * cos + way[:, 1] * sin, way[:, 1] * cos - way[:, 0] * sin
     turn = (double * true).sum(1)
     same, other = (1 + turn) / 2, (1 - turn) / 2
-    own, size = (2 * sides).exp() / 4, (2 * wanted[:, 2:4]).exp() / 4
+    own, size = (2 * giou).exp() / 4, (2 * wanted[:, 2:4]).exp() / 4
     spread_along = own[:, 0] * same + own[:, 1] * other
     spread_across = own[:, 0] * other + own[:, 1] * same
     apart = along**2 / size[:, 0] + across**2 / size[:, 1]
     ratio = spread_along / size[:, 0] + spread_across / size[:, 1]
-    volume = 2 * (wanted[:, 2:4] - sides).sum(1)
+    volume = 2 * (wanted[:, 2:4] - giou).sum(1)
     divergence = ((apart + ratio + volume) / 2 - 1).clamp(min=0)
     # A square has no direction: the numbers themselves lead away from it.
-    return torch.log1p((divergence + 1e-4).sqrt() - 1e-2) + 0.3 * plain(values, wanted)
+    return torch.log1p((divergence + 1e-4).sqrt() - 1e-2) + 0.3 * smooth_l1(values, wanted)
 
 
-def volumes(values: Tensor, wanted: Tensor) -> Tensor:
+def cuboid(values: Tensor, wanted: Tensor) -> Tensor:
     """How far two volumes are apart: 1 - IoU as if they stood along one line, and how wrong each number is.
 
     Where they do not overlap, and for the turn between them, it is the numbers that lead: the ground as turned
@@ -81,12 +81,12 @@ def volumes(values: Tensor, wanted: Tensor) -> Tensor:
     both = shared.prod(1)
     iou = both / (own.prod(1) + other.prod(1) - both)
     heights = torch.stack([rise / tall, values[:, 7] - wanted[:, 7]], 1)
-    numbers = turned(values[:, :6], wanted[:, :6]) + plain(heights, torch.zeros_like(heights))
+    numbers = kld(values[:, :6], wanted[:, :6]) + smooth_l1(heights, torch.zeros_like(heights))
     heading = functional.softplus(-3 * (values[:, 8:] * wanted[:, 8:]).sum(1))
     return 1 - iou + 0.5 * numbers + 0.2 * heading
 
 
-def covered(logits: Tensor, cover: Tensor) -> Tensor:
+def bce_dice(logits: Tensor, cover: Tensor) -> Tensor:
     """Of every cell, and of all together by Dice, since most cells are not covered."""
     each = functional.binary_cross_entropy_with_logits(logits, cover)
     chance = logits.sigmoid()
@@ -105,4 +105,4 @@ def trimmed_mean(losses: Tensor, trim: float) -> Tensor:
     return losses.topk(kept, largest=False).values.mean()
 
 
-BY_CODE = {"sides": sides, "plain": plain, "turned": turned, "volumes": volumes}
+SHAPE_LOSSES = {"giou": giou, "smooth_l1": smooth_l1, "kld": kld, "cuboid": cuboid}

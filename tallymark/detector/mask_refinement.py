@@ -23,7 +23,7 @@ ROUNDS = 3
 EDGE = np.ones((3, 3), np.uint8)
 
 
-def draw_cover(ground: RotatedBoxes, shape: tuple[int, int]) -> np.ndarray:
+def draw_coverage(ground: RotatedBoxes, shape: tuple[int, int]) -> np.ndarray:
     """(1, height, width): the share of each cell that shapes cover, exact for upright ones."""
     cover = np.zeros((1, *shape), np.float32)
     for k in range(len(ground)):

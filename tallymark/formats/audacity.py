@@ -14,7 +14,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.formats.calls import Heard, by_stem, recording_of, spans, table_paths
 from tallymark.formats.gathered import as_number, first_line, read_lines
 from tallymark.formats.raven import is_raven
-from tallymark.geometry import Instants
+from tallymark.geometry import Events
 from tallymark.io.audio import RECORDING
 from tallymark.io.folders import Folder
 
@@ -68,7 +68,7 @@ def _looks_like_labels(path: Path) -> bool:
 
 
 def write_audacity(
-    calls: Annotations[Instants], folder: str | Path, text: str = "call", *, unknown: float = 0.0
+    calls: Annotations[Events], folder: str | Path, text: str = "call", *, unknown: float = 0.0
 ) -> list[Path]:
     """Write a label track for each recording X.wav, `X.txt` (or `X.wav.txt`, beside another one X); returns where.
 
@@ -80,7 +80,7 @@ def write_audacity(
     for item, path in enumerate(written):
         rows = []
         for at in range(int(calls.offsets[item]), int(calls.offsets[item + 1])):
-            label = calls.classes[int(calls.kind[at])] if calls.classes else text
+            label = calls.classes[int(calls.labels[at])] if calls.classes else text
             rows.append(f"{begin[at]:.6f}\t{end[at]:.6f}\t{label}\n")
         path.write_text("".join(rows), "utf-8", newline="\n")
     return written

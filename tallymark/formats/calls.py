@@ -17,10 +17,10 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.datasets.audio_dataset import day_of
 from tallymark.formats.gathered import Entry, bare_name, catalog_of, items_of
-from tallymark.geometry import Instants
+from tallymark.geometry import Events
 from tallymark.io.audio import RECORDING
 from tallymark.io.finder import Finder
-from tallymark.io.folders import Folder, distinct_names, part_of
+from tallymark.io.folders import Folder, distinct_names, split_of_path
 
 ENDING = re.compile(r"(\.Table\.\d+)?([._-]selections?|[._-]labels?)?\.(txt|tsv)$", re.IGNORECASE)
 """What a table's name has behind that of its recording."""
@@ -66,20 +66,20 @@ def catalog_of_calls(listed: Folder, tables: Sequence[Heard]) -> Catalog:
                 _note_two(heard.table, first, bare_name(str(place)), notes)
         meant += places
     entries = [
-        Entry(names[place], place, part_of(place, listed.root), table, labelled=True)
+        Entry(names[place], place, split_of_path(place, listed.root), table, labelled=True)
         if isinstance(place, Path)
-        else Entry(place, None, part_of(table, listed.root), table, labelled=True)
+        else Entry(place, None, split_of_path(table, listed.root), table, labelled=True)
         for place, table in about.items()
     ]
     rest = [path for path in recordings if path not in about]
-    entries += [Entry(names[path], path, part_of(path, listed.root), None, labelled=False) for path in rest]
+    entries += [Entry(names[path], path, split_of_path(path, listed.root), None, labelled=False) for path in rest]
     number = {place: at for at, place in enumerate(about)}
     begin, end, line = (
         np.array([value for heard in tables for value in getattr(heard, column)]) for column in ("begin", "end", "line")
     )
     item = np.array([number[place] for place in meant], np.int64)
-    calls = Instants((begin + end) / 2, end - begin)
-    truth = Annotations.gather(items_of(entries), item, calls, line=line.astype(np.int64))
+    calls = Events((begin + end) / 2, end - begin)
+    truth = Annotations.from_rows(items_of(entries), item, calls, line=line.astype(np.int64))
     return _by_day(catalog_of(listed.root, RECORDING, entries, truth, notes))
 
 
@@ -118,7 +118,7 @@ def table_paths(folder: Path, recordings: Iterable[str], ending: str) -> list[Pa
     return [path.with_name((path.stem if shared[path.with_suffix("")] == 1 else path.name) + ending) for path in paths]
 
 
-def spans(calls: Instants, unknown: float) -> tuple[np.ndarray, np.ndarray]:
+def spans(calls: Events, unknown: float) -> tuple[np.ndarray, np.ndarray]:
     """Begin and end of calls; where a length is not known it is `unknown`, or less so that none begins before 0."""
     lengths = np.full(len(calls), np.nan) if calls.length is None else calls.length
     half = np.where(np.isnan(lengths), np.minimum(unknown / 2, np.maximum(calls.time, 0)), lengths / 2)
@@ -127,7 +127,7 @@ def spans(calls: Instants, unknown: float) -> tuple[np.ndarray, np.ndarray]:
 
 def _named(name: str, heard: Heard, finder: Finder, listed: Folder, notes: Problems) -> Path | str:
     """The recording that a row names; the name itself where there is no such file."""
-    found = finder.candidates(name, heard.table.parent, part_of(heard.table, listed.root))
+    found = finder.candidates(name, heard.table.parent, split_of_path(heard.table, listed.root))
     if len(found) == 1:
         return found[0]
     if found:

@@ -19,11 +19,11 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.formats.coco_file import Rows, may_be_coco, read_lists
 from tallymark.formats.coco_pictures import File, join_pictures
-from tallymark.formats.gathered import Refused, catalog_of, items_of, part_by_name
+from tallymark.formats.gathered import Refused, catalog_of, items_of, split_by_name
 from tallymark.formats.outlines import Runs, masks_of, runs_of
 from tallymark.geometry import Boxes, Geometry
 from tallymark.io.folders import Folder
-from tallymark.io.images import PICTURE
+from tallymark.io.images import IMAGE
 
 ShapeOf = Callable[[dict[str, Any], tuple[float, float]], Any]
 """From an annotation, and the stated size of its picture, to its shape; None if it has no extent."""
@@ -53,7 +53,7 @@ def _read(
     notes = Problems(EVERY)
     files = []
     for path in _tables(listed, notes):
-        file = File(path, part_by_name(path, listed.root))
+        file = File(path, split_by_name(path, listed.root))
         if _fill(file, shape_of, notes, problems):
             files.append(file)
     if not files:
@@ -64,7 +64,7 @@ def _read(
     number = {kind: at for at, kind in enumerate(classes)}
     kinds = np.array([number[kind] for file in files for kind in file.kind], np.int64)
     objects = [(name, position[at, image]) for at, file in enumerate(files) for name, image in _objects(file)]
-    truth = Annotations.gather(
+    truth = Annotations.from_rows(
         items,
         np.array([item for _, item in objects], np.int64),
         join([shape for file in files for shape in file.shape]),
@@ -76,7 +76,7 @@ def _read(
     for at, file in enumerate(files):
         for image, size in enumerate(file.sizes):
             sizes[position[at, image]] = size
-    return replace(catalog_of(listed.root, PICTURE, entries, truth, notes), size=sizes)
+    return replace(catalog_of(listed.root, IMAGE, entries, truth, notes), size=sizes)
 
 
 def _objects(file: File) -> list[tuple[int, int]]:

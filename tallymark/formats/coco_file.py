@@ -18,7 +18,7 @@ from tallymark.data.items import Items
 from tallymark.formats.gathered import read_text
 from tallymark.formats.outlines import counts_of, encode_counts
 from tallymark.geometry import Boxes, Masks
-from tallymark.io.images import picture_size
+from tallymark.io.images import image_size
 from tallymark.io.media import BadMedia
 
 BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:info|licenses|images|annotations|categories|type)"')
@@ -173,7 +173,7 @@ def _known(catalog: Catalog) -> tuple[Annotations[Any], np.ndarray]:
     for at in np.flatnonzero(np.isnan(sizes).any(axis=1)).tolist():
         if (path := known.path(at)) is not None:
             with suppress(BadMedia):  # a check says so
-                sizes[at] = picture_size(path)
+                sizes[at] = image_size(path)
     return replace(known.truth, items=Items.of(names)), sizes
 
 
@@ -182,7 +182,7 @@ def _annotations(truth: Annotations[Any]) -> list[dict[str, Any]]:
     sides = [[_whole(value) for value in row] for row in np.column_stack(boxes.columns).tolist()]
     area = truth.shapes.area.tolist()
     rows = []
-    for at, (item, kind) in enumerate(zip(truth.item.tolist(), truth.kind.tolist(), strict=True)):
+    for at, (item, kind) in enumerate(zip(truth.item.tolist(), truth.labels.tolist(), strict=True)):
         row = {"id": at + 1, "image_id": item + 1, "category_id": kind + 1, "bbox": sides[at], "area": _whole(area[at])}
         row["iscrowd"] = 0
         if isinstance(truth.shapes, Masks):

@@ -10,8 +10,8 @@ from typing import Any
 from tallymark.core.problems import Problem, Problems
 from tallymark.formats.gathered import Entry, bare_name
 from tallymark.io.finder import Finder
-from tallymark.io.folders import Folder, distinct_names, part_of
-from tallymark.io.images import PICTURE
+from tallymark.io.folders import Folder, distinct_names, split_of_path
+from tallymark.io.images import IMAGE
 
 
 @dataclass
@@ -19,7 +19,7 @@ class File:
     """One COCO file: its pictures, and the objects in them as columns."""
 
     path: Path
-    part: str
+    split: str
     names: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     sizes: list[tuple[float, float]] = field(default_factory=list)
@@ -38,7 +38,7 @@ def join_pictures(
 
     Pictures are known by `file_name`, and by their path below the folder where several files state the same name.
     """
-    pictures = listed.ending(PICTURE.suffixes)
+    pictures = listed.ending(IMAGE.suffixes)
     finder = Finder(pictures, listed.root)
     shared = Counter(name for file in files for name in file.names)
     entries: list[Entry] = []
@@ -56,7 +56,7 @@ def join_pictures(
                 problems.add(Problem("duplicate_item", place, f"{name} again", expected, remedy, line=line, item=name))
                 continue
             key = path.relative_to(listed.root).as_posix() if path and shared[name] > 1 else name
-            entries.append(Entry(key, path, file.part, file.path, file.labelled, file.lines[image]))
+            entries.append(Entry(key, path, file.split, file.path, file.labelled, file.lines[image]))
     return entries + _rest(pictures, claimed, entries, listed.root), position
 
 
@@ -67,9 +67,9 @@ def _picture(
 
     A bare name is enough where it is `alone` in the file; one that is `shared` by files means a picture of its part.
     """
-    found = finder.candidates(name, file.path.parent, file.part, whole=not alone)
+    found = finder.candidates(name, file.path.parent, file.split, whole=not alone)
     if shared:
-        found = [path for path in found if part_of(path, listed.root, file.part) == file.part]
+        found = [path for path in found if split_of_path(path, listed.root, file.split) == file.split]
     if len(found) > 1:
         rivals = " and ".join(path.relative_to(listed.root).as_posix() for path in found[:3])
         expected, remedy = f"one picture '{name}'", "write file_name with its folder in front"
@@ -82,6 +82,8 @@ def _rest(pictures: list[Path], claimed: dict[Path | str, int], entries: list[En
     taken = {entry.id for entry in entries}
     rest = distinct_names([path for path in pictures if path not in claimed], root, lambda path: path.name)
     return [
-        Entry(path.relative_to(root).as_posix() if name in taken else name, path, part_of(path, root), None, False)
+        Entry(
+            path.relative_to(root).as_posix() if name in taken else name, path, split_of_path(path, root), None, False
+        )
         for path, name in rest.items()
     ]

@@ -15,7 +15,7 @@ from tallymark.core.problems import Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
-from tallymark.io.folders import PARTS, part_of
+from tallymark.io.folders import PARTS, split_of_path
 from tallymark.io.media import Medium
 
 WIDE = (b"\xff\xfe", b"\xfe\xff")
@@ -29,7 +29,7 @@ class Entry:
 
     id: str
     file: Path | None
-    part: str
+    split: str
     table: Path | None
     labelled: bool
     line: int = 0
@@ -54,7 +54,7 @@ def catalog_of(
         medium=medium,
         items=truth.items,
         files=texts([None if entry.file is None else entry.file.relative_to(root).as_posix() for entry in entries]),
-        part=texts([entry.part for entry in entries]),
+        split=texts([entry.split for entry in entries]),
         labelled=np.array([entry.labelled for entry in entries], bool),
         tables=texts([None if entry.table is None else str(entry.table) for entry in entries]),
         truth=truth if any(entry.labelled for entry in entries) else None,
@@ -67,12 +67,12 @@ def bare_name(name: str) -> str:
     return name.replace("\\", "/").rpartition("/")[2]
 
 
-def part_by_name(path: Path, root: Path) -> str:
+def split_by_name(path: Path, root: Path) -> str:
     """The part that a table is about: as a word of its own name says (`instances_val2017.json`), else its folder."""
     for word in re.split(r"[^a-z]+", path.stem.lower()):
         if word in PARTS:
             return PARTS[word]
-    return part_of(path, root)
+    return split_of_path(path, root)
 
 
 def read_text(path: Path, problems: Problems) -> str | None:

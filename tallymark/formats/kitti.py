@@ -25,12 +25,12 @@ from tallymark.formats.gathered import (
     read_lines,
 )
 from tallymark.geometry import Cuboids
-from tallymark.io.folders import SWEEPS, Folder, distinct_names, part_of
-from tallymark.io.lidar import SWEEP, look_at_sweep
+from tallymark.io.folders import LIDAR_SUFFIXES, Folder, distinct_names, split_of_path
+from tallymark.io.lidar import SWEEP, inspect_sweep
 from tallymark.io.media import Medium
 
 COLUMNS = 4
-KITTI_SWEEP = Medium("sweep", SWEEP.suffixes, partial(look_at_sweep, columns=COLUMNS))
+KITTI_SWEEP = Medium("sweep", SWEEP.suffixes, partial(inspect_sweep, columns=COLUMNS))
 LABELS, SWEEP_FOLDERS = "label_2", ("velodyne_reduced", "velodyne")
 FIELDS = (15, 16)
 """Values in a row; the sixteenth is the confidence of a prediction."""
@@ -75,7 +75,9 @@ def read_kitti(listed: Folder, classes: tuple[str, ...], problems: Problems) -> 
     for at, frame in enumerate(frames):
         label = labels.get(frame)
         known = None if label is None else read_frame(label, frame.parent / "calib" / f"{frame.name}.txt", problems)
-        entries.append(Entry(names[frame], sweeps.get(frame), part_of(frame, listed.root), label, known is not None))
+        entries.append(
+            Entry(names[frame], sweeps.get(frame), split_of_path(frame, listed.root), label, known is not None)
+        )
         if known is not None and label is not None:
             kinds = _kinds(known, label, names[frame], classes, notes, problems)
             kept = np.flatnonzero(kinds >= 0)
@@ -84,7 +86,7 @@ def read_kitti(listed: Folder, classes: tuple[str, ...], problems: Problems) -> 
     none = np.empty(0, np.int64)
     item, label_numbers, line = (np.concatenate([none, *(columns[k] for columns in read)]) for k in (0, 2, 3))
     volumes = np.concatenate([np.empty((0, 7)), *(np.column_stack(columns[1].columns) for columns in read)])
-    truth = Annotations.gather(
+    truth = Annotations.from_rows(
         items_of(entries), item, Cuboids.of(volumes), label=label_numbers, classes=classes, line=line
     )
     return catalog_of(listed.root, KITTI_SWEEP, entries, truth, notes)
@@ -200,7 +202,7 @@ def _sweeps(listed: Folder, problems: Problems) -> dict[Path, Path]:
     """Sweeps by their frame; where there are two, the one cut to the camera's view, and that is noted."""
     found: dict[Path, Path] = {}
     rank = {name: at for at, name in enumerate(SWEEP_FOLDERS)}
-    every = [path for path in listed.ending(SWEEPS) if path.parent.name.startswith("velodyne")]
+    every = [path for path in listed.ending(LIDAR_SUFFIXES) if path.parent.name.startswith("velodyne")]
     for path in sorted(every, key=lambda path: (rank.get(path.parent.name, len(rank)), path)):
         first = found.setdefault(path.parent.parent / path.stem, path)
         if first != path:

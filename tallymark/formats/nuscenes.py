@@ -39,8 +39,8 @@ def write_nuscenes(annotations: Annotations[Cuboids], path: str | Path) -> None:
     shapes, names = annotations.shapes, annotations.classes or ("object",)
     place = np.stack([shapes.x, shapes.y, shapes.z], 1).tolist()
     size = np.stack([shapes.width, shapes.length, shapes.height], 1).tolist()
-    rotation, score = quaternion_of_yaw(shapes.yaw).tolist(), annotations.confidence.tolist()
-    kind, offsets = annotations.kind.tolist(), annotations.offsets.tolist()
+    rotation, score = quaternion_of_yaw(shapes.yaw).tolist(), annotations.scores.tolist()
+    kind, offsets = annotations.labels.tolist(), annotations.offsets.tolist()
     lines = []
     for at, token in enumerate(annotations.items.ids):
         rows = [
@@ -91,7 +91,7 @@ def read_nuscenes(
         found = words[at] if fault[at] == "unknown_class" else " ".join(f"{value:g}" for value in values[at])
         problems.add(_problem(path, tokens[item[at]], number[at], str(fault[at]), found, nearest(words[at], known)))
     kept = np.flatnonzero(fault == "")
-    return Annotations.gather(
+    return Annotations.from_rows(
         Items.of(tokens),
         np.array(item, np.int64)[kept],
         Cuboids.of(np.column_stack([table[kept, :6], yaw_of(table[kept, 6:10])])),

@@ -14,7 +14,7 @@ from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.formats.calls import Heard, spans, table_paths
 from tallymark.formats.gathered import Refused, as_number, bare_name, first_line, read_lines
-from tallymark.geometry import Instants
+from tallymark.geometry import Events
 from tallymark.io.folders import Folder
 
 SUFFIXES = {".txt", ".tsv"}
@@ -105,7 +105,7 @@ def _span(cells: Cells) -> tuple[float, float]:
 
 
 def write_raven(
-    calls: Annotations[Instants], folder: str | Path, band: tuple[float, float], *, unknown: float = 1.0
+    calls: Annotations[Events], folder: str | Path, band: tuple[float, float], *, unknown: float = 1.0
 ) -> list[Path]:
     """Write a selection table for each recording X.wav, `X.Table.1.selections.txt`; returns where.
 
@@ -122,7 +122,7 @@ def write_raven(
         file = bare_name(name)
         for at in range(int(calls.offsets[item]), int(calls.offsets[item + 1])):
             times = f"{begin[at]:.6f}", f"{end[at]:.6f}"
-            text = calls.classes[int(calls.kind[at])] if calls.classes else ""
+            text = calls.classes[int(calls.labels[at])] if calls.classes else ""
             score = [] if calls.score is None else [f"{calls.score[at]:.6g}"]
             view = str(len(rows)), "Spectrogram 1", "1"
             rows.append("\t".join([*view, *times, f"{band[0]:g}", f"{band[1]:g}", file, times[0], text, *score]))

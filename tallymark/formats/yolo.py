@@ -27,8 +27,8 @@ from tallymark.formats.gathered import (
 from tallymark.formats.names import read_names
 from tallymark.geometry import Boxes
 from tallymark.geometry.labels import MOST_CLASSES
-from tallymark.io.folders import Folder, distinct_names, part_of
-from tallymark.io.images import PICTURE, picture_size
+from tallymark.io.folders import Folder, distinct_names, split_of_path
+from tallymark.io.images import IMAGE, image_size
 from tallymark.io.media import BadMedia
 
 SLACK = 1e-3
@@ -47,17 +47,17 @@ class Found:
 
 def read_yolo(listed: Folder, problems: Problems) -> Catalog | None:
     """Pictures with boxes; None if no text file of the folder is a label file."""
-    pictures = listed.ending(PICTURE.suffixes)
+    pictures = listed.ending(IMAGE.suffixes)
     texts = set(listed.ending({".txt"}))
     label = {path: file for path in pictures if (file := _label_file(path, texts)) is not None}
     if not any(_looks_like_labels(file) for file in label.values()):
         return None
     _report_orphans(sorted(texts - set(label.values())), problems)
     names = read_names(listed, problems)
-    known = {part_of(path, listed.root) for path in label}
+    known = {split_of_path(path, listed.root) for path in label}
     entries = []
     for path, name in distinct_names(pictures, listed.root, lambda path: path.name).items():
-        part = part_of(path, listed.root)
+        part = split_of_path(path, listed.root)
         entries.append(Entry(name, path, part, label.get(path), part in known, line=0))
     found = Found()
     for at, entry in enumerate(entries):
@@ -65,7 +65,7 @@ def read_yolo(listed: Folder, problems: Problems) -> Catalog | None:
             _read_labels(at, entry, names, found, problems)
     if not names:
         names = tuple(str(kind) for kind in range(max(found.kind, default=0) + 1))
-    truth = Annotations.gather(
+    truth = Annotations.from_rows(
         items_of(entries),
         np.array(found.item, np.int64),
         Boxes.of(np.array(found.box)),
@@ -73,7 +73,7 @@ def read_yolo(listed: Folder, problems: Problems) -> Catalog | None:
         classes=names if len(names) > 1 else (),
         line=np.array(found.line, np.int64),
     )
-    return catalog_of(listed.root, PICTURE, entries, truth, Problems(EVERY))
+    return catalog_of(listed.root, IMAGE, entries, truth, Problems(EVERY))
 
 
 def _label_file(picture: Path, texts: set[Path]) -> Path | None:
@@ -109,7 +109,7 @@ def _read_labels(item: int, entry: Entry, names: tuple[str, ...], found: Found, 
     if not rows:
         return
     try:
-        width, height = picture_size(entry.file)
+        width, height = image_size(entry.file)
     except BadMedia as bad:
         expected = "a picture, whose size turns shares into pixels"
         problems.add(Problem(bad.kind, str(entry.file), bad.found, expected, bad.remedy, item=entry.id))

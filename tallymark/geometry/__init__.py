@@ -8,13 +8,13 @@ import numpy as np
 
 from tallymark.geometry.boxes import Boxes
 from tallymark.geometry.cuboids import Cuboids
-from tallymark.geometry.events import Instants
+from tallymark.geometry.events import Events
 from tallymark.geometry.labels import Labels
 from tallymark.geometry.masks import Masks
 from tallymark.geometry.pairs import Pairs
 from tallymark.geometry.rotated_boxes import RotatedBoxes
 
-__all__ = ["Boxes", "Cuboids", "Geometry", "Instants", "Labels", "Masks", "Pairs", "RotatedBoxes", "Solid"]
+__all__ = ["Boxes", "Cuboids", "Events", "Geometry", "Labels", "Masks", "Pairs", "RotatedBoxes", "Solid"]
 
 
 class Geometry(Protocol):
@@ -24,7 +24,7 @@ class Geometry(Protocol):
 
     def take(self, index: np.ndarray) -> Any: ...
 
-    def joined(self, other: Any) -> Any: ...
+    def concat(self, other: Any) -> Any: ...
 
 
 class Solid(Geometry, Protocol):

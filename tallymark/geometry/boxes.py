@@ -29,7 +29,7 @@ class Boxes:
     def take(self, index: np.ndarray) -> Boxes:
         return Boxes(*(column[index] for column in self.columns))
 
-    def joined(self, other: Boxes) -> Boxes:
+    def concat(self, other: Boxes) -> Boxes:
         return Boxes(*(np.concatenate(columns) for columns in zip(self.columns, other.columns, strict=True)))
 
     @property
@@ -47,15 +47,15 @@ class Boxes:
             Extent(self.y + self.height / 2, self.height / 2),
         ]
 
-    def scaled(self, by: float | np.ndarray) -> Boxes:
+    def scale(self, by: float | np.ndarray) -> Boxes:
         """The same boxes in a picture enlarged by this factor, or each by its own."""
         return Boxes(*(column * by for column in self.columns))
 
-    def grown(self, by: float) -> Boxes:
+    def expand(self, by: float) -> Boxes:
         """Every width and height larger by `by`: with 1, corners count as pixels that belong to the box."""
         return Boxes(self.x, self.y, self.width + by, self.height + by)
 
-    def clipped(self, width: float, height: float) -> Boxes:
+    def clip_to(self, width: float, height: float) -> Boxes:
         """The part of each box inside a picture of this size (zero-sized where nothing is left)."""
         left, top = np.clip(self.x, 0, width), np.clip(self.y, 0, height)
         right, bottom = np.clip(self.x + self.width, 0, width), np.clip(self.y + self.height, 0, height)

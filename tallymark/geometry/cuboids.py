@@ -40,10 +40,10 @@ class Cuboids:
     def take(self, index: np.ndarray) -> Cuboids:
         return Cuboids(*(column[index] for column in self.columns))
 
-    def joined(self, other: Cuboids) -> Cuboids:
+    def concat(self, other: Cuboids) -> Cuboids:
         return Cuboids(*(np.concatenate(columns) for columns in zip(self.columns, other.columns, strict=True)))
 
-    def scaled(self, by: float | np.ndarray) -> Cuboids:
+    def scale(self, by: float | np.ndarray) -> Cuboids:
         """With another unit of length on the ground, as that of a grid; heights stay in metres."""
         x, y, width, length = (side * by for side in (self.x, self.y, self.width, self.length))
         return Cuboids(x, y, self.z, width, length, self.height, self.yaw)

@@ -10,7 +10,7 @@ from tallymark.geometry.pairs import candidates
 
 
 @dataclass(frozen=True, eq=False)
-class Instants:
+class Events:
     """A column of n moments in seconds; `length` is how long each lasts around it, where that is known."""
 
     time: np.ndarray
@@ -19,21 +19,21 @@ class Instants:
     def __len__(self) -> int:
         return len(self.time)
 
-    def take(self, index: np.ndarray) -> Instants:
-        return Instants(self.time[index], None if self.length is None else self.length[index])
+    def take(self, index: np.ndarray) -> Events:
+        return Events(self.time[index], None if self.length is None else self.length[index])
 
-    def joined(self, other: Instants) -> Instants:
+    def concat(self, other: Events) -> Events:
         """These, then the others; a length that is not known is nan."""
         lengths = [np.full(len(part), np.nan) if part.length is None else part.length for part in (self, other)]
         known = self.length is not None or other.length is not None
-        return Instants(np.concatenate([self.time, other.time]), np.concatenate(lengths) if known else None)
+        return Events(np.concatenate([self.time, other.time]), np.concatenate(lengths) if known else None)
 
-    def scaled(self, by: float | np.ndarray) -> Instants:
+    def scale(self, by: float | np.ndarray) -> Events:
         """The same moments in units of another length."""
-        return Instants(self.time * by, None if self.length is None else self.length * by)
+        return Events(self.time * by, None if self.length is None else self.length * by)
 
     def within(
-        self, other: Instants, group: np.ndarray, other_group: np.ndarray, buffer: float
+        self, other: Events, group: np.ndarray, other_group: np.ndarray, buffer: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """Pairs (i, j) of the same group with self[i] - buffer <= other[j] <= self[i] + buffer, in this arithmetic."""
         reach = np.full(len(self), buffer)

@@ -22,5 +22,5 @@ class Labels:
     def take(self, index: np.ndarray) -> Labels:
         return Labels(self.label[index])
 
-    def joined(self, other: Labels) -> Labels:
+    def concat(self, other: Labels) -> Labels:
         return Labels(np.concatenate([self.label, other.label]))

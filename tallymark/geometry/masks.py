@@ -53,7 +53,7 @@ class Masks:
         runs = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][index] - offsets[:-1], counts)
         return Masks(self.start[runs], self.length[runs], offsets, self.shape)
 
-    def joined(self, other: Masks) -> Masks:
+    def concat(self, other: Masks) -> Masks:
         """These, then the others, over pictures of the same shape."""
         offsets = np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]])
         start, length = np.concatenate([self.start, other.start]), np.concatenate([self.length, other.length])

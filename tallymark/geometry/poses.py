@@ -67,7 +67,7 @@ class Poses:
         return Poses(rotation, outer.apply(self.translation))
 
 
-def join_poses(parts: Sequence[Poses]) -> Poses:
+def concat_poses(parts: Sequence[Poses]) -> Poses:
     """Several sets of poses as one."""
     rotation, translation = ([getattr(part, name) for part in parts] for name in ("rotation", "translation"))
     return Poses(np.concatenate(rotation), np.concatenate(translation))
@@ -93,7 +93,7 @@ def quaternion_of_yaw(yaw: np.ndarray) -> np.ndarray:
     return np.stack([np.cos(half), np.zeros_like(half), np.zeros_like(half), np.sin(half)], axis=1)
 
 
-def move_cuboids(cuboids: Cuboids, poses: Poses, index: np.ndarray | None = None) -> Cuboids:
+def transform_cuboids(cuboids: Cuboids, poses: Poses, index: np.ndarray | None = None) -> Cuboids:
     """Volumes from inside to outside, each by its own pose or by the one that `index` names.
 
     They stay upright, as volumes here always are: the tilt of a pose moves their centres, and of their direction

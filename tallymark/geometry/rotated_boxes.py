@@ -36,14 +36,14 @@ class RotatedBoxes:
     def take(self, index: np.ndarray) -> RotatedBoxes:
         return RotatedBoxes(*(column[index] for column in self.columns))
 
-    def joined(self, other: RotatedBoxes) -> RotatedBoxes:
+    def concat(self, other: RotatedBoxes) -> RotatedBoxes:
         return RotatedBoxes(*(np.concatenate(columns) for columns in zip(self.columns, other.columns, strict=True)))
 
     @property
     def columns(self) -> tuple[np.ndarray, ...]:
         return self.x, self.y, self.length, self.width, self.angle
 
-    def scaled(self, by: float | np.ndarray) -> RotatedBoxes:
+    def scale(self, by: float | np.ndarray) -> RotatedBoxes:
         """The same boxes on a plane enlarged by this factor, or each by its own."""
         return RotatedBoxes(self.x * by, self.y * by, self.length * by, self.width * by, self.angle)
 

@@ -25,15 +25,15 @@ from tallymark.core.recipe import LidarRecipe, Recipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
-from tallymark.detector.coders import CODES
-from tallymark.inference.pipeline import Raw, join_raw, look_at
+from tallymark.detector.coders import CODERS
+from tallymark.inference.pipeline import Candidates, concat_candidates, infer_items
 from tallymark.inference.run import version_of
 from tallymark.inference.session import Session
 from tallymark.io.media import BadMedia
 
 FIRST, EACH = 8, 30.0
 """Items of the first page, and seconds that each of the others should take: no more is lost by an interruption."""
-SETTLED = ("merge", "overlap", "cut", "cuts", "gate", "grow")
+SETTLED = ("fusion", "nms_iou", "score_threshold", "class_thresholds", "image_threshold", "mask_scale")
 """Fields of recipes that do not change what models say, only what is made of it."""
 
 
@@ -41,7 +41,7 @@ SETTLED = ("merge", "overlap", "cut", "cuts", "gate", "grow")
 class Page:
     """raw: what was said of items, which are named by their keys. problems: what could not be read, with its key."""
 
-    raw: Raw
+    raw: Candidates
     problems: tuple[tuple[str, Problem], ...]
 
     def without(self, known: set[str]) -> Page:
@@ -50,14 +50,14 @@ class Page:
         return self if new.all() else replace(self, raw=self.raw.select(np.flatnonzero(new)))
 
 
-def look_on(
+def infer_with_journal(
     folder: Path,
     catalog: Catalog,
     sessions: Sequence[Session],
     recipe: Recipe,
     problems: Problems,
     classes: tuple[str, ...],
-) -> Raw:
+) -> Candidates:
     """As `raw.look`, but what is in a journal is not shown to the models, and what they say goes there."""
     own = folder / _digest([version_of("tallymark"), *map(_model, sessions), _seen(recipe)])
     own.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def look_on(
             count()
         for lot in _lots(new) if len(new) or not pages else ():
             met = Problems(EVERY)
-            raw = look_at(catalog.select(lot), sessions, recipe, met, classes, count).named(Items(keys.ids[lot]))
+            raw = infer_items(catalog.select(lot), sessions, recipe, met, classes, count).named(Items(keys.ids[lot]))
             named = dict(zip(catalog.items.ids[lot], raw.items.ids, strict=True))
             pages.append(Page(raw, tuple((named[problem.item or ""], problem) for problem in met)))
             _write(own / f"{_digest(raw.items.ids.to_list())}.npz", pages[-1])
@@ -78,7 +78,7 @@ def look_on(
     for key, problem in dict.fromkeys(met for page in pages for met in page.problems):
         if key in wanted:
             problems.add(problem)
-    told = join_raw([page.raw for page in pages])
+    told = concat_candidates([page.raw for page in pages])
     return told.select(told.items.find(keys.ids)).named(catalog.items)
 
 
@@ -159,9 +159,9 @@ def _read(path: Path, recipe: Recipe, classes: tuple[str, ...]) -> Page | None:
     problems = tuple((key, Problem(**told)) for key, told in json.loads(str(columns["problems"])))
     items, found = Items.of(columns["keys"].tolist()), None
     if "offsets" in columns:
-        code, none = CODES[recipe.finds], np.empty(0)
+        code, none = CODERS[recipe.task], np.empty(0)
         kind: Any = type(code.decode(none, none, np.empty((0, code.values))))
         shapes = kind(**{part.name: columns.get(f"shape_{part.name}") for part in fields(kind)})
         offsets, label, score = (columns[name] for name in ("offsets", "label", "score"))
         found = Annotations[Any](items, offsets, shapes, label, score, classes)
-    return Page(Raw(items, columns["size"], found, columns.get("presence"), columns.get("chances")), problems)
+    return Page(Candidates(items, columns["size"], found, columns.get("presence"), columns.get("chances")), problems)

@@ -11,7 +11,7 @@ DIGITS = 6
 """Chances are told to so many digits, so that noise of the arithmetic decides nothing."""
 
 
-def find_suspects(
+def find_label_errors(
     chances: np.ndarray, label: np.ndarray, items: Items, classes: tuple[str, ...], most: int = 200
 ) -> pl.DataFrame:
     """Pictures whose label is probably wrong, the likeliest first.

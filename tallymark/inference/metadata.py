@@ -16,7 +16,7 @@ KEY = "tallymark"
 
 
 @dataclass(frozen=True)
-class Card:
+class Metadata:
     """challenge: whose files it writes. classes: their names. facts: data, score and time, for people.
 
     Of calls, curve: what each cut finds and costs, as `Curve.as_dict` tells it. seconds: how long they mostly are.
@@ -33,7 +33,7 @@ class Card:
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
-    def read(cls, text: str, path: Path) -> Card:
+    def read(cls, text: str, path: Path) -> Metadata:
         try:
             told = json.loads(text)
             recipe = make_recipe(told["recipe"])

@@ -11,10 +11,10 @@ import numpy as np
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Boxes, Cuboids, Masks, Pairs, RotatedBoxes
 
-Method = Literal["nms", "soft", "wbf"]
+Method = Literal["nms", "soft_nms", "wbf"]
 
 
-def merge_overlapping(found: Annotations[Any], method: Method, overlap: float) -> Annotations[Any]:
+def fuse_overlapping(found: Annotations[Any], method: Method, overlap: float) -> Annotations[Any]:
     """Findings of one item and class that overlap, merged; ordered by item, the surest first.
 
     Parameters
@@ -29,19 +29,19 @@ def merge_overlapping(found: Annotations[Any], method: Method, overlap: float) -
 
     Equally sure findings count in the order that they are in.
     """
-    if method not in ("nms", "soft", "wbf"):
+    if method not in ("nms", "soft_nms", "wbf"):
         raise ValueError(f"method {method!r} is none of nms, soft, wbf")
     if not 0 <= overlap <= 1:
         raise ValueError(f"overlap {overlap} is not a share")
     shapes = found.shapes
     if type(shapes) not in FUSED:
         raise ValueError(f"{type(shapes).__name__} do not overlap")
-    group = found.item * (found.kind.max(initial=0) + 1) + found.kind
-    pairs = shapes.pairs(shapes, group, group, 0.0 if method == "soft" else overlap)
+    group = found.item * (found.labels.max(initial=0) + 1) + found.labels
+    pairs = shapes.pairs(shapes, group, group, 0.0 if method == "soft_nms" else overlap)
     turn = np.empty(len(found), np.int64)
-    turn[np.argsort(-found.confidence, kind="stable")] = np.arange(len(found))
-    if method == "soft":
-        return _ordered(found, np.arange(len(found)), shapes, _weaken(pairs, found.confidence, overlap))
+    turn[np.argsort(-found.scores, kind="stable")] = np.arange(len(found))
+    if method == "soft_nms":
+        return _ordered(found, np.arange(len(found)), shapes, _weaken(pairs, found.scores, overlap))
     chosen = (turn[pairs.first] < turn[pairs.second]) & (pairs.iou > overlap)
     surer, other, iou = pairs.first[chosen], pairs.second[chosen], pairs.iou[chosen]
     stays = _suppress(surer, other, len(found))
@@ -49,19 +49,19 @@ def merge_overlapping(found: Annotations[Any], method: Method, overlap: float) -
     if method == "nms":
         return _ordered(found, kept, shapes.take(kept), found.score)
     leader = _join(surer, other, iou, turn, stays)
-    clusters = _Clusters.of(np.searchsorted(kept, leader), kept, found.confidence)
+    clusters = _Clusters.of(np.searchsorted(kept, leader), kept, found.scores)
     return _ordered(found, kept, FUSED[type(shapes)](shapes, clusters), found.score)
 
 
 def _ordered(found: Annotations[Any], kept: np.ndarray, shapes: Any, score: np.ndarray | None) -> Annotations[Any]:
     """The findings `kept`, with these shapes, by item and then by score; `score` is that of all findings."""
     item = found.item[kept]
-    order = np.lexsort([-(found.confidence if score is None else score)[kept], item])
+    order = np.lexsort([-(found.scores if score is None else score)[kept], item])
 
     def at(column: np.ndarray | None) -> np.ndarray | None:
         return None if column is None else column[kept[order]]
 
-    return Annotations.gather(
+    return Annotations.from_rows(
         found.items,
         item[order],
         shapes.take(order),

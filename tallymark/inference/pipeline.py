@@ -12,18 +12,18 @@ import polars as pl
 from tallymark.core.console import counting
 from tallymark.core.parallel import ahead, in_background
 from tallymark.core.problems import Problems
-from tallymark.core.recipe import Recipe, SoundRecipe, class_groups
-from tallymark.data.annotations import Annotations, join_items
+from tallymark.core.recipe import AudioRecipe, Recipe, head_groups_of
+from tallymark.data.annotations import Annotations, concat_items
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
-from tallymark.detector.coders import CODES
+from tallymark.detector.coders import CODERS
 from tallymark.detector.mask_refinement import FINE, correct
 from tallymark.detector.peaks import find_peaks
-from tallymark.detector.tta import views
-from tallymark.geometry.poses import Poses, join_poses, move_cuboids
+from tallymark.detector.tta import tta_transforms
+from tallymark.geometry.poses import Poses, concat_poses, transform_cuboids
 from tallymark.modalities.image.resize import BLOCK, GREY
-from tallymark.modalities.inputs import Shown, drawer, show, turned_by
-from tallymark.modalities.tiling import Window
+from tallymark.modalities.inputs import ModelInput, drawer, model_inputs, turned_by
+from tallymark.modalities.tiling import Tile
 
 FAINTEST = 0.03
 """Candidates of less confidence are not kept, even for tuning."""
@@ -41,7 +41,7 @@ Model = Callable[[np.ndarray], Maps]
 
 
 @dataclass(frozen=True, eq=False)
-class Raw:
+class Candidates:
     """size: (n, 2) width and height of each picture, nan where it could not be read; of a recording the seconds heard.
 
     found: candidates in the code's own geometry. presence: the chance that there is anything at all.
@@ -54,97 +54,99 @@ class Raw:
     presence: np.ndarray | None = None
     chances: np.ndarray | None = None
 
-    def select(self, index: np.ndarray) -> Raw:
+    def select(self, index: np.ndarray) -> Candidates:
         """What was said of the items with these numbers, in this order."""
         items = Items(self.items.ids[index])
-        found = None if self.found is None else self.found.onto(items)
+        found = None if self.found is None else self.found.reindex(items)
         presence, chances = (None if column is None else column[index] for column in (self.presence, self.chances))
-        return Raw(items, self.size[index], found, presence, chances)
+        return Candidates(items, self.size[index], found, presence, chances)
 
-    def named(self, items: Items) -> Raw:
+    def named(self, items: Items) -> Candidates:
         """The same, of items by other names."""
         return replace(self, items=items, found=None if self.found is None else replace(self.found, items=items))
 
 
-def join_raw(parts: Sequence[Raw]) -> Raw:
+def concat_candidates(parts: Sequence[Candidates]) -> Candidates:
     """What was said of different items, as one."""
     if len(parts) == 1:
         return parts[0]
     size = np.concatenate([part.size for part in parts])
     if parts[0].chances is not None:
         items = Items(pl.concat([part.items.ids for part in parts]))
-        return Raw(items, size, chances=np.concatenate([part.chances for part in parts if part.chances is not None]))
-    found = join_items([part.found for part in parts if part.found is not None])
+        return Candidates(
+            items, size, chances=np.concatenate([part.chances for part in parts if part.chances is not None])
+        )
+    found = concat_items([part.found for part in parts if part.found is not None])
     presence = np.concatenate([part.presence for part in parts if part.presence is not None])
-    return Raw(found.items, size, found=found, presence=presence)
+    return Candidates(found.items, size, found=found, presence=presence)
 
 
-def look(
+def infer(
     catalog: Catalog,
     models: Sequence[Model],
     recipe: Recipe,
     problems: Problems,
     what: str = "predicting",
     classes: tuple[str, ...] = (),
-) -> Raw:
+) -> Candidates:
     """Show every item to the models. One that cannot be read is a problem, and has no findings.
 
     classes: their names, without which all are of one group.
     """
     with counting(what, len(catalog)) as count:
-        return look_at(catalog, models, recipe, problems, classes, count)
+        return infer_items(catalog, models, recipe, problems, classes, count)
 
 
-def look_at(
+def infer_items(
     catalog: Catalog,
     models: Sequence[Model],
     recipe: Recipe,
     problems: Problems,
     classes: tuple[str, ...],
     count: Callable[[], None],
-) -> Raw:
+) -> Candidates:
     """The same, counting each item that was shown."""
     sizes: list[tuple[float, float]] = []
 
-    def measured() -> Iterator[Shown]:
-        for one in show(catalog, recipe, problems):
+    def measured() -> Iterator[ModelInput]:
+        for one in model_inputs(catalog, recipe, problems):
             sizes.append(one.size)
             yield one
             count()
 
-    if recipe.finds == "labels":
+    if recipe.task == "labels":
         chances = _chances(measured(), models, recipe)
-        return Raw(catalog.items, np.array(sizes).reshape(-1, 2), chances=chances)
+        return Candidates(catalog.items, np.array(sizes).reshape(-1, 2), chances=chances)
     found, presence, reached = _candidates(catalog.items, measured(), models, recipe, classes)
     size = np.array(sizes).reshape(-1, 2)
-    if CODES[recipe.finds].line:  # a damaged recording is heard in part
+    if CODERS[recipe.task].line:  # a damaged recording is heard in part
         size[:, 0] = np.minimum(size[:, 0], reached)
-    return Raw(catalog.items, size, found=found, presence=presence)
+    return Candidates(catalog.items, size, found=found, presence=presence)
 
 
-def _chances(shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe) -> np.ndarray:
+def _chances(shown: Iterable[ModelInput], models: Sequence[Model], recipe: Recipe) -> np.ndarray:
     """(n, classes): the mean over models and views; of an item that cannot be read, all are alike."""
     blank = np.full((BLOCK, BLOCK, 3), GREY, np.uint8)
     classes = models[0](blank[None])["classes"].shape[1]
     rows = []
     for one in shown:
-        grids = [view.of(window.grid)[None] for window in one.windows for view in views(recipe.views)]
+        grids = [view.apply(window.grid)[None] for window in one.windows for view in tta_transforms(recipe.tta)]
         told = [model(grid)["classes"][0] for model in models for grid in grids]
         rows.append(np.mean(told, axis=0) if told else np.full(classes, 1 / classes))
     return np.array(rows).reshape(-1, classes)
 
 
 def _candidates(
-    items: Items, shown: Iterable[Shown], models: Sequence[Model], recipe: Recipe, classes: tuple[str, ...]
+    items: Items, shown: Iterable[ModelInput], models: Sequence[Model], recipe: Recipe, classes: tuple[str, ...]
 ) -> tuple[Annotations[Any], np.ndarray, np.ndarray]:
     """Everything that might be a finding, and for each item the chance that there is any, and how far it was told."""
-    code, stride, presence, reached = CODES[recipe.finds], recipe.stride, np.zeros(len(items)), np.zeros(len(items))
-    group = np.array(class_groups(recipe, classes), np.int64)
+    code, stride, presence, reached = CODERS[recipe.task], recipe.stride, np.zeros(len(items)), np.zeros(len(items))
+    group = np.array(head_groups_of(recipe, classes), np.int64)
     stands, none = dict[int, Poses](), np.empty(0)
     columns = [(none, none, none, np.empty((0, code.values)), none, none, none)]
     draw = drawer(recipe)
 
-    def tell(seen: tuple[int, Shown, Window]) -> tuple[int, Shown, float, float, tuple[np.ndarray, ...]]:
+    def tell(seen: tuple[int, ModelInput, Tile]) -> tuple[int, ModelInput, float, float, tuple[np.ndarray, ...]]:
         number, one, window = seen
         maps = mean_maps(draw(window.grid), models, recipe)
         end = one.by * (window.x + window.inside[2])
@@ -158,17 +160,19 @@ def _candidates(
             stands[number] = one.stand
     item, x, y, values, score, label, by = (np.concatenate(column) for column in zip(*columns, strict=True))
     shapes: Any = code.decode(x, y, values.astype(float))
-    shapes, item = shapes.scaled(stride * by), item.astype(np.int64)
+    shapes, item = shapes.scale(stride * by), item.astype(np.int64)
     if stands:
-        shapes = move_cuboids(shapes, join_poses(list(stands.values())), np.searchsorted(list(stands), item))
-    found = Annotations.gather(items, item, shapes, label=label.astype(np.int64), score=score, classes=classes)
+        shapes = transform_cuboids(shapes, concat_poses(list(stands.values())), np.searchsorted(list(stands), item))
+    found = Annotations.from_rows(items, item, shapes, label=label.astype(np.int64), score=score, classes=classes)
     return found, presence, reached
 
 
-def _read_off(maps: Maps, window: Window, recipe: Recipe, group: np.ndarray) -> tuple[np.ndarray, ...]:
+def _read_off(maps: Maps, window: Tile, recipe: Recipe, group: np.ndarray) -> tuple[np.ndarray, ...]:
     """The peaks of a window: x and y in cells of the item, the numbers of the code, confidence and class."""
-    code, stride = CODES[recipe.finds], recipe.stride
-    reach = 1 if not isinstance(recipe, SoundRecipe) else max(round(recipe.gap / recipe.hop / stride), 1)
+    code, stride = CODERS[recipe.task], recipe.stride
+    reach = (
+        1 if not isinstance(recipe, AudioRecipe) else max(round(recipe.min_event_gap / recipe.hop_seconds / stride), 1)
+    )
     left, top, right, bottom = window.inside
     most = (right - left) * (bottom - top) // (APART if code.covers else ROOM)
     peaks = find_peaks(maps["heat"], FAINTEST, max(most, FEWEST), reach)
@@ -181,14 +185,14 @@ def _read_off(maps: Maps, window: Window, recipe: Recipe, group: np.ndarray) -> 
     values, good = told[own, :, *at], maps["quality"][own, *at]
     if code.covers:
         shapes = code.decode(x[kept], y[kept], values.astype(float))
-        shapes, good = correct(shapes.scaled(FINE), peaks.heat[kept] * good, maps["cover"])
-        values = code.encode(shapes.scaled(1 / FINE), x[kept], y[kept])
-    score = peaks.heat[kept] ** (1 - recipe.quality) * good**recipe.quality
+        shapes, good = correct(shapes.scale(FINE), peaks.heat[kept] * good, maps["cover"])
+        values = code.encode(shapes.scale(1 / FINE), x[kept], y[kept])
+    score = peaks.heat[kept] ** (1 - recipe.quality_weight) * good**recipe.quality_weight
     return x[kept] + window.x / stride, y[kept] + window.y / stride, values, score, peaks.label[kept]
 
 
 def _side_by_side(
-    tell: Callable[[tuple[int, Shown, Window]], A], shown: Iterable[Shown], models: Sequence[Model]
+    tell: Callable[[tuple[int, ModelInput, Tile]], A], shown: Iterable[ModelInput], models: Sequence[Model]
 ) -> Iterator[A]:
     """What is told of every window of every item, in order; of as many at a time as the models can be shown at once."""
     windows = ((number, one, window) for number, one in enumerate(shown) for window in one.windows)
@@ -198,15 +202,15 @@ def _side_by_side(
 
 def mean_maps(picture: np.ndarray, models: Sequence[Model], recipe: Recipe) -> Maps:
     """The maps of one picture, the mean over models and views."""
-    code = CODES[recipe.finds]
+    code = CODERS[recipe.task]
     seen: list[Maps] = []
-    for view in views(recipe.views):
+    for view in tta_transforms(recipe.tta):
         shown = turned_by(picture, view, recipe)[None]
         for model in models:
             maps = {name: part[0] for name, part in model(shown).items()}
             if any(view):
-                maps = {name: part if part.ndim == 0 else view.back(part) for name, part in maps.items()}
+                maps = {name: part if part.ndim == 0 else view.invert(part) for name, part in maps.items()}
                 groups = maps["values"].reshape(-1, code.values, *maps["values"].shape[1:])
-                maps["values"] = code.seen_by(groups, view).reshape(maps["values"].shape)
+                maps["values"] = code.invert_tta(groups, view).reshape(maps["values"].shape)
             seen.append(maps)
     return seen[0] if len(seen) == 1 else {name: np.mean([maps[name] for maps in seen], axis=0) for name in seen[0]}

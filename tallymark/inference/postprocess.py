@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import Recipe, class_cuts
+from tallymark.core.recipe import Recipe, class_thresholds_of
 from tallymark.data.annotations import Annotations
-from tallymark.detector.coders import CODES
-from tallymark.geometry import Boxes, Instants, Labels, RotatedBoxes
-from tallymark.inference.nms import merge_overlapping
-from tallymark.inference.pipeline import Raw
+from tallymark.detector.coders import CODERS
+from tallymark.geometry import Boxes, Events, Labels, RotatedBoxes
+from tallymark.inference.nms import fuse_overlapping
+from tallymark.inference.pipeline import Candidates
 
 RANKED = 3
 """Labels told of a whole picture, the surest first."""
 
 
-def settle(raw: Raw, recipe: Recipe) -> Annotations[Any]:
+def postprocess(raw: Candidates, recipe: Recipe) -> Annotations[Any]:
     """The findings that a recipe's cut, gate and overlap leave, in the geometry of the challenge."""
     if raw.chances is not None:
-        return rank(raw, RANKED)
-    return keep_sure(merge(raw, recipe), raw, recipe)
+        return top_k(raw, RANKED)
+    return apply_thresholds(merge(raw, recipe), raw, recipe)
 
 
-def rank(raw: Raw, count: int) -> Annotations[Labels]:
+def top_k(raw: Candidates, count: int) -> Annotations[Labels]:
     """The likeliest distinct classes of each picture; of equal chances, the lower class id comes first."""
     chances = raw.chances
     if chances is None:
@@ -35,43 +35,43 @@ def rank(raw: Raw, count: int) -> Annotations[Labels]:
     label = np.argsort(-chances, axis=1, kind="stable")[:, :count]
     item = np.repeat(np.arange(len(raw.items)), count)
     score = np.take_along_axis(chances, label, 1).ravel()
-    return Annotations.gather(raw.items, item, Labels(label.ravel()), label=label.ravel(), score=score)
+    return Annotations.from_rows(raw.items, item, Labels(label.ravel()), label=label.ravel(), score=score)
 
 
-def merge(raw: Raw, recipe: Recipe) -> Raw:
+def merge(raw: Candidates, recipe: Recipe) -> Candidates:
     """With one finding where several overlap."""
     if raw.found is None:
         raise ValueError("no candidates to merge")
-    if CODES[recipe.finds].line:  # moments do not overlap, and peaks keep their distance
+    if CODERS[recipe.task].line:  # moments do not overlap, and peaks keep their distance
         return raw
-    return replace(raw, found=merge_overlapping(raw.found, recipe.merge, recipe.overlap))
+    return replace(raw, found=fuse_overlapping(raw.found, recipe.fusion, recipe.nms_iou))
 
 
-def keep_sure(merged: Raw, raw: Raw, recipe: Recipe) -> Annotations[Any]:
+def apply_thresholds(merged: Candidates, raw: Candidates, recipe: Recipe) -> Annotations[Any]:
     """Only what is surer than the cut, in pictures that pass the gate, inside the pictures."""
     found, presence = merged.found, raw.presence
     if found is None or presence is None:
         raise ValueError("no candidates to keep")
-    cuts = np.array(class_cuts(recipe, found.classes) or [recipe.cut])
-    cut = cuts[found.kind] if len(cuts) > 1 else cuts[0]
-    kept = found.keep((found.confidence >= cut) & (presence[found.item] >= recipe.gate))
+    cuts = np.array(class_thresholds_of(recipe, found.classes) or [recipe.score_threshold])
+    cut = cuts[found.labels] if len(cuts) > 1 else cuts[0]
+    kept = found.filter((found.scores >= cut) & (presence[found.item] >= recipe.image_threshold))
     if isinstance(kept.shapes, Boxes):
         kept = _clipped(kept, raw.size)
-    if isinstance(kept.shapes, Instants):  # the way to a moment may lead out of the recording
+    if isinstance(kept.shapes, Events):  # the way to a moment may lead out of the recording
         kept = replace(kept, shapes=replace(kept.shapes, time=np.clip(kept.shapes.time, 0, raw.size[kept.item, 0])))
     if isinstance(kept.shapes, RotatedBoxes):
-        length, width = kept.shapes.length * recipe.grow, kept.shapes.width * recipe.grow
+        length, width = kept.shapes.length * recipe.mask_scale, kept.shapes.width * recipe.mask_scale
         kept = replace(kept, shapes=replace(kept.shapes, length=length, width=width))
-    return CODES[recipe.finds].finish(kept, common_shape(raw) if recipe.finds == "masks" else None)
+    return CODERS[recipe.task].to_truth_geometry(kept, common_shape(raw) if recipe.task == "masks" else None)
 
 
 def _clipped(found: Annotations[Boxes], size: np.ndarray) -> Annotations[Boxes]:
     width, height = size[found.item].T
-    inside = replace(found, shapes=found.shapes.clipped(width, height))
-    return inside.keep((inside.shapes.width >= 1) & (inside.shapes.height >= 1))
+    inside = replace(found, shapes=found.shapes.clip_to(width, height))
+    return inside.filter((inside.shapes.width >= 1) & (inside.shapes.height >= 1))
 
 
-def common_shape(raw: Raw) -> tuple[int, int]:
+def common_shape(raw: Candidates) -> tuple[int, int]:
     """Height and width of the pictures, which masks need to be alike."""
     known = raw.size[np.isfinite(raw.size).all(axis=1)]
     sizes = np.unique(known, axis=0)

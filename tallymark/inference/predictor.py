@@ -8,24 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, shorten
-from tallymark.core.recipe import PictureRecipe, Recipe
+from tallymark.core.recipe import ImageRecipe, Recipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.inference.journal import look_on
-from tallymark.inference.metadata import Card
-from tallymark.inference.pipeline import Raw, look
-from tallymark.inference.postprocess import settle
-from tallymark.inference.recall_curve import Choice, Curve
+from tallymark.inference.journal import infer_with_journal
+from tallymark.inference.metadata import Metadata
+from tallymark.inference.pipeline import Candidates, infer
+from tallymark.inference.postprocess import postprocess
+from tallymark.inference.recall_curve import OperatingPoint, RecallCurve
 from tallymark.inference.session import Runtime, Session
 from tallymark.inference.sizes import refuse_sizes
 
 SEEN = (
-    "finds", "stride", "groups", "reader", "reach", "low", "high", "cell", "slices", "hertz", "window", "hop", "bands",
-    "steady", "block", "around",
+    "task", "stride", "head_groups", "bev_encoder", "bev_range", "z_min", "z_max", "voxel_size", "height_bins",
+    "sample_rate", "window_seconds", "hop_seconds", "fmin", "n_bins", "background_norm", "norm_block", "norm_context",
 )  # fmt: skip
 """Fields of recipes, where they have them, that change what is seen, or what maps mean."""
 LATER = (
-    "views", "merge", "overlap", "cut", "cuts", "gate", "quality", "grow", "side", "gap", "front", "points", "sweeps",
+    "tta", "fusion", "nms_iou", "score_threshold", "class_thresholds", "image_threshold", "quality_weight",
+    "mask_scale", "image_size", "min_event_gap", "fov_degrees", "max_points", "sweeps",
 )  # fmt: skip
 """Fields that can be other than they were in training. The rest has become a part of the model."""
 LARGEST = 1 << 15
@@ -40,11 +41,11 @@ class Predicted:
     """
 
     found: Annotations[Any]
-    raw: Raw
+    raw: Candidates
     recipe: Recipe
     problems: Problems
     catalog: Catalog
-    card: Card
+    card: Metadata
     notes: tuple[str, ...] = ()
 
 
@@ -53,7 +54,7 @@ class Predictor:
 
     def __init__(self, models: Sequence[Path], runtime: Runtime = "onnxruntime", threads: int | None = None) -> None:
         self.sessions = [Session(path, runtime, threads) for path in models]
-        self.card: Card = self.sessions[0].card
+        self.card: Metadata = self.sessions[0].card
         for path, session in zip(models, self.sessions, strict=True):
             own, first = _told(session.card), _told(self.card)
             other = next((name for name in first | own if own.get(name) != first.get(name)), None)
@@ -74,28 +75,30 @@ class Predictor:
         shape: (masks) height and width that the pictures must have; without it they must only be alike.
         journal: a folder to go on from, and to keep what was said in.
         """
-        if "cut" in changes:  # one cut is meant for all classes
-            changes = {"cuts": ""} | changes
-        recipe, problems = self.card.recipe.but(**changes), Problems(EVERY)
+        if "score_threshold" in changes:  # one threshold is meant for all classes
+            changes = {"class_thresholds": ""} | changes
+        recipe, problems = self.card.recipe.replace(**changes), Problems(EVERY)
         _refuse(changes, recipe)
-        if recipe.finds == "masks":
+        if recipe.task == "masks":
             refuse_sizes(catalog, shape)
         if journal is None:
-            raw = look(catalog, self.sessions, recipe, problems, classes=self.card.classes)
+            raw = infer(catalog, self.sessions, recipe, problems, classes=self.card.classes)
         else:
-            raw = look_on(journal, catalog, self.sessions, recipe, problems, self.card.classes)
-        found = replace(settle(raw, recipe), classes=self.card.classes)
+            raw = infer_with_journal(journal, catalog, self.sessions, recipe, problems, self.card.classes)
+        found = replace(postprocess(raw, recipe), classes=self.card.classes)
         return Predicted(found, raw, recipe, problems, catalog, self.card)
 
-    def cut_for(self, fp_per_hour: float) -> Choice:
+    def cut_for(self, fp_per_hour: float) -> OperatingPoint:
         """The cut that cost at most so many false positives an hour in the recordings held out from training."""
-        curve = Curve.of(self.card.curve)
-        if self.card.recipe.finds != "instants":
+        curve = RecallCurve.of(self.card.curve)
+        if self.card.recipe.task != "events":
             found, expected = f"a model of {self.card.challenge}", "a model of calls in recordings"
             raise BadInput(Problem("bad_option", "fp_per_hour", found, expected, "leave it out"))
         if curve is None:
             found, expected = "a model without a curve of recall", "a model of calls that has one"
-            raise BadInput(Problem("no_curve", "fp_per_hour", found, expected, "train it again, or give cut=NUMBER"))
+            raise BadInput(
+                Problem("no_curve", "fp_per_hour", found, expected, "train it again, or give score_threshold=NUMBER")
+            )
         return curve.at(fp_per_hour)
 
 
@@ -106,16 +109,16 @@ def _refuse(changes: Mapping[str, object], recipe: Recipe) -> None:
         if name not in known:
             given, expected = f"{name}={value}", f"one of {', '.join(known)}"
             problems.add(Problem("bad_option", "recipe", given, expected, f"leave it out, or train with {given}"))
-    if recipe.finds == "instants" and recipe.views > 1:
-        expected, remedy = "views=1: time has one direction only", "leave it out"
-        problems.add(Problem("bad_option", "recipe", f"views={recipe.views}", expected, remedy))
-    if isinstance(recipe, PictureRecipe) and not 0 < recipe.side <= LARGEST:
-        expected, remedy = f"pixels, from 1 to {LARGEST}", "give e.g. side=1024"
-        problems.add(Problem("bad_option", "recipe", f"side={recipe.side}", expected, remedy))
+    if recipe.task == "events" and recipe.tta > 1:
+        expected, remedy = "tta=1: time has one direction only", "leave it out"
+        problems.add(Problem("bad_option", "recipe", f"tta={recipe.tta}", expected, remedy))
+    if isinstance(recipe, ImageRecipe) and not 0 < recipe.image_size <= LARGEST:
+        expected, remedy = f"pixels, from 1 to {LARGEST}", "give e.g. image_size=1024"
+        problems.add(Problem("bad_option", "recipe", f"image_size={recipe.image_size}", expected, remedy))
     problems.raise_if_any()
 
 
-def _told(card: Card) -> dict[str, Any]:
+def _told(card: Metadata) -> dict[str, Any]:
     """What models must have in common for the mean of their maps to mean anything."""
     seen = {name: getattr(card.recipe, name) for name in SEEN if hasattr(card.recipe, name)}
     return {"challenge": card.challenge, "classes": card.classes, **seen}

@@ -15,34 +15,34 @@ import polars as pl
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
-from tallymark.inference.pipeline import Raw
-from tallymark.inference.postprocess import keep_sure, merge
+from tallymark.inference.pipeline import Candidates
+from tallymark.inference.postprocess import apply_thresholds, merge
 from tallymark.inference.tuning import Rule
 
-CUTS = tuple(k / 100 for k in range(3, 100))
+THRESHOLDS = tuple(k / 100 for k in range(3, 100))
 PRICES = (1, 10)
 """False positives an hour at which recall is quoted."""
-COLUMNS = ("cut", "recall", "precision", "f1", "fp_per_hour")
+COLUMNS = ("score_threshold", "recall", "precision", "f1", "fp_per_hour")
 DIGITS = 6
 
 
-class Choice(NamedTuple):
+class OperatingPoint(NamedTuple):
     """A cut, what it found and at which price; `note` says what a person should know about it, if anything."""
 
-    cut: float
+    score_threshold: float
     recall: float
     fp_per_hour: float
     note: str = ""
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class RecallCurve:
     """hours: the length of the recordings, with calls or without. table: a row for each cut, the lowest first."""
 
     hours: float
     table: pl.DataFrame
 
-    def at(self, price: float) -> Choice:
+    def at(self, price: float) -> OperatingPoint:
         """The lowest cut that costs at most so many false positives an hour; else the strictest there is."""
         if not (np.isfinite(price) and price >= 0):
             remedy = "give e.g. 1, or leave it out"
@@ -53,11 +53,13 @@ class Curve:
         if paid.is_empty():
             note = (
                 f"no cut was as strict as {price:g} false positives an hour {heard}: "
-                f"using the strictest, {row['cut']:g}, which had {row['fp_per_hour']:.0f}"
+                f"using the strictest, {row['score_threshold']:g}, which had {row['fp_per_hour']:.0f}"
             )
         elif row["fp_per_hour"] == 0 and price < 1 / self.hours:
-            note = f"{heard}, {price:g} an hour cannot be told from none: using {row['cut']:g}, which had none"
-        return Choice(row["cut"], row["recall"], row["fp_per_hour"], note)
+            note = (
+                f"{heard}, {price:g} an hour cannot be told from none: using {row['score_threshold']:g}, which had none"
+            )
+        return OperatingPoint(row["score_threshold"], row["recall"], row["fp_per_hour"], note)
 
     def recall_at(self, price: float) -> float:
         """The highest recall that so many false positives an hour buy; 0 if none."""
@@ -73,14 +75,14 @@ class Curve:
         return {"hours": self.hours, **self.table.to_dict(as_series=False)}
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Curve | None:
+    def of(cls, told: Mapping[str, Any]) -> RecallCurve | None:
         """From the card of a model; None if it has none."""
         if not told:
             return None
         return cls(float(told["hours"]), pl.DataFrame({name: told[name] for name in COLUMNS}))
 
 
-def measure(raw: Raw, truth: Annotations[Any], recipe: Recipe, rule: Rule) -> Curve | None:
+def measure(raw: Candidates, truth: Annotations[Any], recipe: Recipe, rule: Rule) -> RecallCurve | None:
     """The curve of recordings with known truth; `raw.size` has their seconds. None if nothing was heard at all.
 
     The rule tells `recall`, `precision`, `f1` and `fp`. Cuts that nothing reaches are left out: nothing is known there.
@@ -89,10 +91,10 @@ def measure(raw: Raw, truth: Annotations[Any], recipe: Recipe, rule: Rule) -> Cu
     merged = merge(raw, recipe)
     if not hours or merged.found is None or not len(merged.found):
         return None
-    surest = float(merged.found.confidence.max())
+    surest = float(merged.found.scores.max())
     rows = []
-    for cut in [CUTS[0], *(cut for cut in CUTS[1:] if cut <= surest)]:
-        details = rule(truth, keep_sure(merged, raw, recipe.but(cut=cut))).details
+    for cut in [THRESHOLDS[0], *(cut for cut in THRESHOLDS[1:] if cut <= surest)]:
+        details = rule(truth, apply_thresholds(merged, raw, recipe.replace(score_threshold=cut))).details
         rates = (details[name] for name in ("recall", "precision", "f1"))
         rows.append([cut, *(round(rate, DIGITS) for rate in rates), round(details["fp"] / hours, DIGITS)])
-    return Curve(hours, pl.DataFrame(rows, schema=list(COLUMNS), orient="row"))
+    return RecallCurve(hours, pl.DataFrame(rows, schema=list(COLUMNS), orient="row"))

@@ -25,7 +25,7 @@ import polars as pl
 
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.recipe import Recipe, read_recipe
-from tallymark.inference.recall_curve import Curve
+from tallymark.inference.recall_curve import RecallCurve
 from tallymark.inference.tuning import Tuning
 from tallymark.io.tables import write_frame
 from tallymark.scoring.score import Score
@@ -79,7 +79,7 @@ class Run:
         recipe.save(self.folder / RECIPE)
         self._write(ENVIRONMENT, {"begun": _now(), **told, **environment()})
 
-    def end(self, tuning: Tuning, score: Score, problems: Problems, curve: Curve | None = None) -> None:
+    def end(self, tuning: Tuning, score: Score, problems: Problems, curve: RecallCurve | None = None) -> None:
         """Write down what came of it."""
         known = json.loads((self.folder / ENVIRONMENT).read_text())
         self._write(ENVIRONMENT, {**known, "ended": _now()})

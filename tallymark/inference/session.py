@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import LidarRecipe, SoundRecipe
-from tallymark.inference.metadata import KEY, Card
+from tallymark.core.recipe import AudioRecipe, LidarRecipe
+from tallymark.inference.metadata import KEY, Metadata
 from tallymark.inference.pipeline import Maps
 
 Runtime = Literal["onnxruntime", "openvino"]
@@ -30,9 +30,9 @@ class Session:
     def __init__(self, path: Path, runtime: Runtime = "onnxruntime", threads: int | None = None) -> None:
         self.path, self.runtime = path, runtime
         session = _open(path, threads or CORES)
-        self.card = Card.read(session.get_modelmeta().custom_metadata_map.get(KEY, ""), path)
+        self.card = Metadata.read(session.get_modelmeta().custom_metadata_map.get(KEY, ""), path)
         self.names = [output.name for output in session.get_outputs()]
-        self.at_once = min(threads or CORES, MOST) if isinstance(self.card.recipe, SoundRecipe | LidarRecipe) else 1
+        self.at_once = min(threads or CORES, MOST) if isinstance(self.card.recipe, AudioRecipe | LidarRecipe) else 1
         if runtime == "openvino":
             self._run = _openvino(path, self.names, threads, self.at_once)
         else:

@@ -7,7 +7,7 @@ from collections import Counter
 from tallymark.core.parallel import in_threads
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.io.images import picture_size
+from tallymark.io.images import image_size
 from tallymark.io.media import BadMedia
 
 
@@ -33,7 +33,7 @@ def _shape(catalog: Catalog, item: int) -> tuple[int, int] | None:
     """Height and width; None if there is no picture that can be read, which looking at it will say."""
     path = catalog.path(item)
     try:
-        width, height = (0, 0) if path is None else picture_size(path)
+        width, height = (0, 0) if path is None else image_size(path)
     except BadMedia:
         return None
     return (height, width) if height else None

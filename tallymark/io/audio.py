@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tallymark.core.problems import Problem, Problems
-from tallymark.io.folders import RECORDINGS
-from tallymark.io.media import THUMBNAIL, BadMedia, Look, Medium, digest, read_bytes
+from tallymark.io.folders import AUDIO_SUFFIXES
+from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, digest, read_bytes
 from tallymark.io.resampling import resample, resampled
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _mono(block: np.ndarray) -> np.ndarray:
     return np.nan_to_num(mono, posinf=0, neginf=0) if mono.dtype.kind == "f" else mono
 
 
-def look_at_recording(path: Path) -> Look:
+def inspect_recording(path: Path) -> Inspection:
     """Decode a recording to its end; the thumbnail is a coarse spectrogram of all of it."""
     import soundfile
 
@@ -142,7 +142,7 @@ def look_at_recording(path: Path) -> Look:
         faults.append(("not_finite", f"{bad} samples", "finite samples", "write the recording again"))
     elif not loudest:
         faults.append(("silent_recording", "every sample is 0", "sound", "check the recorder, or exclude it"))
-    return Look((header.seconds, header.rate), _thumbnail(sums), digest(data), tuple(faults))
+    return Inspection((header.seconds, header.rate), _thumbnail(sums), digest(data), tuple(faults))
 
 
 def hours_of(recordings: Sequence[Path], problems: Problems) -> float:
@@ -196,4 +196,4 @@ def _reason(error: Exception) -> str:
     return str(getattr(error, "error_string", error)).rstrip(".")
 
 
-RECORDING = Medium("recording", frozenset(RECORDINGS), look_at_recording)
+RECORDING = Medium("recording", frozenset(AUDIO_SUFFIXES), inspect_recording)

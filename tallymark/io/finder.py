@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
-from tallymark.io.folders import folded, part_of
+from tallymark.io.folders import folded, split_of_path
 
 
 class Finder:
@@ -33,7 +33,7 @@ class Finder:
         same = [path for path in alike if path.name == wanted.name] or alike
         tests: list[Callable[[Path], bool]] = [
             lambda path: _ends(path, wanted),
-            lambda path: part is not None and part_of(path, self._root, part) == part,
+            lambda path: part is not None and split_of_path(path, self._root, part) == part,
             lambda path: path.parent == near,
         ]
         if whole:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from tallymark.core.problems import Problem, Problems
 
-PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"}
-RECORDINGS = {".wav", ".flac", ".aif", ".aiff", ".ogg"}
-SWEEPS = {".bin"}
+IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"}
+AUDIO_SUFFIXES = {".wav", ".flac", ".aif", ".aiff", ".ogg"}
+LIDAR_SUFFIXES = {".bin"}
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,13 @@ def distinct_names(paths: Sequence[Path], root: Path, name: Callable[[Path], str
     }
 
 
-def test_part(folder: Path) -> Path:
+def test_folder(folder: Path) -> Path:
     """The part of a data folder that a submission is about: its test folder if there is exactly one."""
     tests = [path for path in sorted(folder.glob("test*")) if path.is_dir()]
     return tests[0] if len(tests) == 1 else folder
 
 
-def part_of(path: Path, root: Path, default: str = "train") -> str:
+def split_of_path(path: Path, root: Path, default: str = "train") -> str:
     """Which part of a data set a file belongs to, by the outermost folder that names one: train, val or test."""
     for name in path.relative_to(root).parts[:-1]:
         word = FIRST_WORD.match(name.lower())

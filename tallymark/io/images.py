@@ -11,8 +11,8 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 from PIL.TiffImagePlugin import IMAGELENGTH, IMAGEWIDTH, TiffImageFile
 
-from tallymark.io.folders import PICTURES
-from tallymark.io.media import THUMBNAIL, BadMedia, Look, Medium, digest, read_bytes
+from tallymark.io.folders import IMAGE_SUFFIXES
+from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, digest, read_bytes
 
 warnings.filterwarnings("ignore", module=r"PIL\.")  # odd metadata and large pictures are read all the same
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # what it cannot decode is reported by us
@@ -24,14 +24,14 @@ UNREADABLE = (OSError, ValueError, SyntaxError, KeyError, Image.DecompressionBom
 REDUCED = {8: cv2.IMREAD_REDUCED_GRAYSCALE_8, 4: cv2.IMREAD_REDUCED_GRAYSCALE_4, 2: cv2.IMREAD_REDUCED_GRAYSCALE_2}
 
 
-def read_picture(path: Path) -> np.ndarray:
+def read_image(path: Path) -> np.ndarray:
     """The pixels as (height, width, 3) RGB bytes, turned upright as its EXIF data says."""
     data = read_bytes(path)
     pixels = _decode(data, cv2.IMREAD_COLOR_RGB)
     return _by_pillow(data).copy() if pixels is None else pixels
 
 
-def picture_size(path: Path) -> tuple[int, int]:
+def image_size(path: Path) -> tuple[int, int]:
     """Width and height from the header alone, upright."""
     try:
         with Image.open(path) as picture:
@@ -40,7 +40,7 @@ def picture_size(path: Path) -> tuple[int, int]:
         raise _refused(error) from None
 
 
-def look_at_picture(path: Path) -> Look:
+def inspect_image(path: Path) -> Inspection:
     """Decode a picture to its end. JPEGs are decoded small: all of the file is read, at a third of the cost."""
     data = read_bytes(path)
     try:
@@ -55,7 +55,7 @@ def look_at_picture(path: Path) -> Look:
     if grey is None:
         grey = cv2.cvtColor(_by_pillow(data), cv2.COLOR_RGB2GRAY)
     thumbnail = cv2.resize(grey, (THUMBNAIL, THUMBNAIL), interpolation=cv2.INTER_AREA)
-    return Look((width, height), thumbnail, digest(data))
+    return Inspection((width, height), thumbnail, digest(data))
 
 
 def _decode(data: bytes, flag: int) -> np.ndarray | None:
@@ -89,4 +89,4 @@ def _refused(error: Exception) -> BadMedia:
     return BadMedia(kind, str(error) or type(error).__name__)
 
 
-PICTURE = Medium("picture", frozenset(PICTURES), look_at_picture)
+IMAGE = Medium("picture", frozenset(IMAGE_SUFFIXES), inspect_image)

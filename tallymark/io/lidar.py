@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tallymark.io.folders import SWEEPS
-from tallymark.io.media import THUMBNAIL, BadMedia, Look, Medium, digest, read_bytes
+from tallymark.io.folders import LIDAR_SUFFIXES
+from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, digest, read_bytes
 
 RINGS = 256
 """More beams than any lidar has."""
@@ -29,7 +29,7 @@ def read_sweep(path: Path, columns: int | None = None) -> np.ndarray:
     return floats.reshape(-1, count)
 
 
-def look_at_sweep(path: Path, columns: int | None = None) -> Look:
+def inspect_sweep(path: Path, columns: int | None = None) -> Inspection:
     """Read a sweep whole; the thumbnail is the density of points seen from above."""
     points = read_sweep(path, columns)
     faults = []
@@ -42,7 +42,7 @@ def look_at_sweep(path: Path, columns: int | None = None) -> Look:
     cell = cell[((cell >= 0) & (cell < THUMBNAIL)).all(axis=1)]
     density = np.bincount(cell[:, 1] * THUMBNAIL + cell[:, 0], minlength=THUMBNAIL**2).reshape(THUMBNAIL, THUMBNAIL)
     thumbnail = np.clip(40 * np.log1p(density), 0, 255).astype(np.uint8)
-    return Look((len(points), points.shape[1]), thumbnail, digest(points.tobytes()), tuple(faults))
+    return Inspection((len(points), points.shape[1]), thumbnail, digest(points.tobytes()), tuple(faults))
 
 
 def _columns(floats: np.ndarray) -> int:
@@ -51,4 +51,4 @@ def _columns(floats: np.ndarray) -> int:
     return 5 if len(rings) and bool(np.all((rings == np.round(rings)) & (rings >= 0) & (rings < RINGS))) else 4
 
 
-SWEEP = Medium("sweep", frozenset(SWEEPS), look_at_sweep)
+SWEEP = Medium("sweep", frozenset(LIDAR_SUFFIXES), inspect_sweep)

@@ -27,7 +27,7 @@ class BadMedia(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class Inspection:
     """What was seen when a file was opened and read to its end.
 
     extent: (width, height) in pixels, (seconds, samples a second), or (points, columns).
@@ -47,7 +47,7 @@ class Medium:
 
     noun: str
     suffixes: frozenset[str]
-    look: Callable[[Path], Look]
+    inspect: Callable[[Path], Inspection]
 
 
 def up_to_damage(

@@ -33,11 +33,11 @@ def resample(samples: np.ndarray, rate: int, wanted: int) -> np.ndarray:
 
 def resampled(pieces: Iterator[np.ndarray], rate: int, wanted: int) -> Iterator[np.ndarray]:
     """The same, piece by piece, as float32. A multiple of the wanted rate is thinned, which is quicker than soxr."""
-    by = thinning(rate, wanted)
+    by = decimation_factor(rate, wanted)
     if by > 1:
-        pieces, rate = thinned(pieces, by, KEPT * wanted * by / rate), rate // by
+        pieces, rate = decimate(pieces, by, KEPT * wanted * by / rate), rate // by
     if rate > wanted and rate % wanted == 0:
-        return thinned(pieces, rate // wanted, KEPT)
+        return decimate(pieces, rate // wanted, KEPT)
     return (np.asarray(piece, np.float32) for piece in pieces) if rate == wanted else _streamed(pieces, rate, wanted)
 
 
@@ -51,14 +51,14 @@ def _streamed(pieces: Iterator[np.ndarray], rate: int, wanted: int) -> Iterator[
     yield changed.resample_chunk(np.empty(0, np.float32), last=True)
 
 
-def thinning(rate: int, wanted: int) -> int:
+def decimation_factor(rate: int, wanted: int) -> int:
     """By how much a rate is thinned at first, to be well above the wanted one still, and a multiple if it was; or 1."""
     largest, parts = rate // (ROOM * wanted), rate // wanted if rate % wanted == 0 else rate
     return next((by for by in range(largest, 1, -1) if parts % by == 0), 1)
 
 
 @up_to_damage
-def thinned(pieces: Iterator[np.ndarray], by: int, kept: float) -> Iterator[np.ndarray]:
+def decimate(pieces: Iterator[np.ndarray], by: int, kept: float) -> Iterator[np.ndarray]:
     """One sample for every so many: the weighted mean of those around it.
 
     kept: the share of the new rate below which sound stays as it was.

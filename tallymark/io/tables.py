@@ -50,7 +50,7 @@ class Table:
         """The column's cells without the blanks around them."""
         return self.cells[column].str.strip_chars(BLANKS) if self.padded else self.cells[column]
 
-    def keep(self, rows: np.ndarray) -> Table:
+    def filter(self, rows: np.ndarray) -> Table:
         """The rows where `rows` is true."""
         return replace(self, cells=self.cells.filter(pl.Series(rows)), line=self.line[rows])
 

@@ -56,7 +56,7 @@ def gather(picture: np.ndarray, samples: Sequence[Sample]) -> Sample:
     """A picture with the objects of all the samples, which are placed in it already."""
     shapes: Geometry = samples[0].shapes
     for sample in samples[1:]:
-        shapes = shapes.joined(sample.shapes)
+        shapes = shapes.concat(sample.shapes)
     label, weight = (
         np.concatenate(c) for c in zip(*((sample.label, sample.weight) for sample in samples), strict=True)
     )

@@ -25,7 +25,7 @@ def colour_of(kind: int) -> Colour:
 
 
 @dataclass(frozen=True)
-class View:
+class BEVView:
     """A square of ground: its middle in metres and how far it reaches to each side."""
 
     x: float
@@ -33,7 +33,7 @@ class View:
     reach: float
 
     @classmethod
-    def of(cls, points: np.ndarray, cuboids: Cuboids) -> View:
+    def of(cls, points: np.ndarray, cuboids: Cuboids) -> BEVView:
         """What holds the vehicle, the volumes and nearly all points, within 75 m."""
         cloud = np.percentile(points[:, :2], [2, 98], axis=0) if len(points) else np.empty((0, 2))
         corners = cuboids.ground.corners.reshape(-1, 2)
@@ -52,14 +52,14 @@ class View:
         return SIDE / 2 - (ground - (self.x, self.y))[..., ::-1] * self.scale
 
 
-def draw_above(points: np.ndarray, cuboids: Cuboids, kind: np.ndarray, view: View | None = None) -> np.ndarray:
+def draw_above(points: np.ndarray, cuboids: Cuboids, kind: np.ndarray, view: BEVView | None = None) -> np.ndarray:
     """Points (n, 3 or more) and volumes of one frame from above: x points up, y to the left, rings every 20 m.
 
     Points are brighter the higher they lie. A line from a volume's middle to its front marks the heading.
     `kind` is the class of each volume, which decides its colour.
     """
     points = points[np.isfinite(points[:, :3]).all(axis=1)]
-    view = view or View.of(points, cuboids)
+    view = view or BEVView.of(points, cuboids)
     picture = _rings(view)
     _sprinkle(picture, points, view)
     ground = cuboids.ground
@@ -104,7 +104,7 @@ def draw_in_camera(picture: np.ndarray, place: np.ndarray, kind: np.ndarray) -> 
     return picture
 
 
-def _rings(view: View) -> np.ndarray:
+def _rings(view: BEVView) -> np.ndarray:
     """The empty view: rings every 20 m, and a mark where the vehicle is, pointing along x."""
     canvas = Image.new("RGB", (SIDE, SIDE), NIGHT)
     draw = ImageDraw.Draw(canvas)
@@ -118,7 +118,7 @@ def _rings(view: View) -> np.ndarray:
     return np.array(canvas)
 
 
-def _sprinkle(canvas: np.ndarray, points: np.ndarray, view: View) -> None:
+def _sprinkle(canvas: np.ndarray, points: np.ndarray, view: BEVView) -> None:
     """A pixel for each point; where several fall, the highest shows."""
     place = np.floor(view.place(points[:, :2])).astype(np.int64)
     inside = ((place >= 0) & (place < SIDE)).all(axis=1)

@@ -12,8 +12,8 @@ import polars as pl
 
 from tallymark.data.annotations import Annotations
 from tallymark.datasets.audio_dataset import DAY
-from tallymark.geometry import Instants
-from tallymark.inference.recall_curve import PRICES, Curve
+from tallymark.geometry import Events
+from tallymark.inference.recall_curve import PRICES, RecallCurve
 from tallymark.reporting import plots
 from tallymark.reporting.humanize import count, number, plural
 from tallymark.reporting.page import Section, cards, page, table
@@ -57,7 +57,7 @@ def begun(name: str) -> Begun:
     return Begun(name, None, False)
 
 
-def tally_hours(calls: Annotations[Instants], seconds: np.ndarray, files: pl.Series | None = None) -> pl.DataFrame:
+def calls_per_hour(calls: Annotations[Events], seconds: np.ndarray, files: pl.Series | None = None) -> pl.DataFrame:
     """A row for each hour in which was listened.
 
     Parameters
@@ -119,13 +119,13 @@ def _recordings(ids: pl.Series, files: pl.Series) -> pl.DataFrame:
     )
 
 
-def tally_days(hours: pl.DataFrame) -> pl.DataFrame:
+def calls_per_day(hours: pl.DataFrame) -> pl.DataFrame:
     """The rows of `tally_hours` by recorder and day."""
     sums = hours.group_by("recorder", "day").agg(pl.col("hours", "count").sum()).sort("recorder", "day")
     return sums.with_columns(pl.col("hours").round(DECIMALS), _rate())
 
 
-def list_calls(calls: Annotations[Instants]) -> pl.DataFrame:
+def list_calls(calls: Annotations[Events]) -> pl.DataFrame:
     """A row for each call: its recording, number, score, seconds from the beginning, and the time by the clock."""
     starts = [begun(name) for name in calls.items.ids]
     since = pl.Series([round(1000 * (one.seconds or 0)) if one.timed else None for one in starts], dtype=pl.Int64)
@@ -134,14 +134,14 @@ def list_calls(calls: Annotations[Instants]) -> pl.DataFrame:
         {
             "recording": calls.items.ids[calls.item],
             "number": calls.numbers,
-            "score": calls.confidence.round(DECIMALS),
+            "score": calls.scores.round(DECIMALS),
             "timestamp": calls.shapes.time.round(3),
             "clock": pl.from_epoch(since[calls.item] + time, time_unit="ms").dt.strftime("%Y-%m-%d %H:%M:%S%.3f"),
         }
     )
 
 
-def call_summary(calls: Annotations[Instants], seconds: np.ndarray) -> dict[str, float | None]:
+def call_summary(calls: Annotations[Events], seconds: np.ndarray) -> dict[str, float | None]:
     """Recordings, calls, hours that were listened to, and calls in one of these."""
     hours, found = float(np.nansum(seconds)) / HOUR, len(calls)
     rate = round(found / hours, DECIMALS) if hours else None
@@ -150,7 +150,7 @@ def call_summary(calls: Annotations[Instants], seconds: np.ndarray) -> dict[str,
 
 def write_calls_page(hours: pl.DataFrame, out: Path, *, title: str, lead: str = "") -> None:
     """Write a page on the rows of `tally_hours`: days, hours of the day, and both at once."""
-    days, timed = tally_days(hours), hours.drop_nulls(["day", "hour"])
+    days, timed = calls_per_day(hours), hours.drop_nulls(["day", "hour"])
     calls, heard = int(hours["count"].sum()), float(hours["hours"].sum())
     facts = [
         (count(calls), "call" if calls == 1 else "calls"),
@@ -167,10 +167,10 @@ def write_calls_page(hours: pl.DataFrame, out: Path, *, title: str, lead: str = 
     out.write_text(page(title, lead, facts, sections), encoding="utf-8")
 
 
-def write_recall_page(curve: Curve, cut: float, out: Path, *, title: str) -> None:
+def write_recall_page(curve: RecallCurve, cut: float, out: Path, *, title: str) -> None:
     """Write a page on recall against false positives per hour; `cut` is the one that was tuned."""
     rows = curve.table
-    price, marked = rows["fp_per_hour"].to_numpy(), int((rows["cut"] - cut).abs().arg_min() or 0)
+    price, marked = rows["fp_per_hour"].to_numpy(), int((rows["score_threshold"] - cut).abs().arg_min() or 0)
     # A logarithmic axis has no 0: no false positive is drawn as half of one in all the hours.
     chart = plots.line(
         np.maximum(price, 0.5 / curve.hours),

@@ -13,11 +13,11 @@ import polars as pl
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.geometry import Instants
+from tallymark.geometry import Events
 from tallymark.io.audio import read_header, read_sound
 from tallymark.io.media import BadMedia
 from tallymark.io.tables import write_frame
-from tallymark.modalities.audio.spectrogram import LOWEST, Ear, levels
+from tallymark.modalities.audio.spectrogram import LOWEST, SpectrogramConfig, spectrogram
 from tallymark.reporting.drawings import draw_spectrogram, write_label
 from tallymark.reporting.humanize import count, plural
 from tallymark.reporting.page import Section, gallery, page, tile
@@ -63,7 +63,13 @@ def choose_clips(score: np.ndarray, cut: float, each: int) -> list[Clip]:
 
 
 def write_clips(
-    catalog: Catalog, candidates: Annotations[Instants], cut: float, ear: Ear, folder: Path, *, each: int = 10
+    catalog: Catalog,
+    candidates: Annotations[Events],
+    cut: float,
+    ear: SpectrogramConfig,
+    folder: Path,
+    *,
+    each: int = 10,
 ) -> pl.DataFrame:
     """Write a WAV file and a spectrogram for each clip, a list of them and a page to hear them by; returns the list.
 
@@ -78,7 +84,7 @@ def write_clips(
     file (the picture has the same name), recording, timestamp in seconds, score, why.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    clips, score, time = choose_clips(candidates.confidence, cut, each), candidates.confidence, candidates.shapes.time
+    clips, score, time = choose_clips(candidates.scores, cut, each), candidates.scores, candidates.shapes.time
     names = [_name(candidates, clip, at) for at, clip in enumerate(clips)]
     pictures = dict[int, np.ndarray]()
     items = np.array([int(candidates.item[clip.row]) for clip in clips], np.int64)
@@ -123,23 +129,23 @@ def _write_page(listed: pl.DataFrame, pictures: Sequence[np.ndarray], cut: float
     out.write_text(page("Clips to review", lead, facts, sections), encoding="utf-8")
 
 
-def _name(candidates: Annotations[Instants], clip: Clip, number: int) -> str:
+def _name(candidates: Annotations[Events], clip: Clip, number: int) -> str:
     """A name that sorts as the list does."""
     recording = PurePosixPath(candidates.items.ids[int(candidates.item[clip.row])].replace("\\", "/")).stem
     return f"{number + 1:03}_{clip.why}_{recording}_{candidates.shapes.time[clip.row]:.1f}s"
 
 
-def _levels_around(path: Path, ear: Ear, moments: Sequence[float]) -> list[np.ndarray]:
+def _levels_around(path: Path, ear: SpectrogramConfig, moments: Sequence[float]) -> list[np.ndarray]:
     """(bands, frames) around each moment, dark beyond the ends; the recording is heard once, up to the last of them.
 
     Of a damaged one, up to there.
     """
-    half = round(AROUND / ear.hop)
-    starts = [round(moment / ear.hop) - half for moment in moments]
-    seen = [np.full((ear.bands, 2 * half), LOWEST, np.float32) for _ in moments]
+    half = round(AROUND / ear.hop_seconds)
+    starts = [round(moment / ear.hop_seconds) - half for moment in moments]
+    seen = [np.full((ear.n_bins, 2 * half), LOWEST, np.float32) for _ in moments]
     first = 0
     with suppress(BadMedia):
-        for block in levels(path, ear):
+        for block in spectrogram(path, ear):
             last = first + block.shape[1]
             for start, level in zip(starts, seen, strict=True):
                 low, high = max(start, first), min(start + 2 * half, last)
@@ -151,18 +157,18 @@ def _levels_around(path: Path, ear: Ear, moments: Sequence[float]) -> list[np.nd
     return seen
 
 
-def _write(path: Path, moment: float, level: np.ndarray, ear: Ear, out: Path, words: str) -> np.ndarray:
+def _write(path: Path, moment: float, level: np.ndarray, ear: SpectrogramConfig, out: Path, words: str) -> np.ndarray:
     """The sound, and what the model saw of it, which is returned."""
     import soundfile
 
     sound = read_sound(path, max(moment - AROUND, 0.0), moment + AROUND)
     soundfile.write(out.with_name(f"{out.name}.wav"), np.nan_to_num(sound), read_header(path).rate, subtype="PCM_16")
-    low, top = (band / ear.window for band in (ear.lowest, ear.lowest + ear.bands - 1))
+    low, top = (band / ear.window_seconds for band in (ear.lowest, ear.lowest + ear.n_bins - 1))
     picture = draw_spectrogram(
         level,
         (moment - AROUND, moment + AROUND),
         top,
-        Instants(np.array([moment]), np.array([MARKED])),
+        Events(np.array([moment]), np.array([MARKED])),
         SIZE,
         bottom=low,
         shades=(LOWEST, BRIGHTEST),

@@ -9,13 +9,13 @@ import polars as pl
 
 from tallymark.core.problems import Problems, shorten
 from tallymark.data.catalog import Catalog
-from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks
+from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks
 from tallymark.reporting import plots
 from tallymark.reporting.humanize import count, number, plural, share
 from tallymark.reporting.page import cards, folded, table, text
 from tallymark.reporting.survey import Survey
 
-NOUNS = {Boxes: ("box", "boxes"), Masks: ("mask", "masks"), Instants: ("call", "calls"),
+NOUNS = {Boxes: ("box", "boxes"), Masks: ("mask", "masks"), Events: ("call", "calls"),
          Cuboids: ("volume", "volumes"), Labels: ("label", "labels")}  # fmt: skip
 PARTS = ("train", "val", "test")
 FEW = 5
@@ -58,7 +58,7 @@ def lead(catalog: Catalog, seen: Survey) -> str:
     """One sentence on the whole."""
     if not len(catalog):
         return "There is nothing in this data set."
-    parts = sorted(catalog.part.value_counts(sort=True).rows(), key=lambda row: _rank(row[0]))
+    parts = sorted(catalog.split.value_counts(sort=True).rows(), key=lambda row: _rank(row[0]))
     said = ", ".join(f"{count(size)} in {name}" for name, size in parts)
     whole = f"{plural(len(catalog), catalog.medium.noun)}: {said}."
     there = len(catalog) - catalog.files.null_count()
@@ -122,17 +122,17 @@ def class_balance(catalog: Catalog) -> str:
     if truth is None or truth.label is None or not truth.classes:
         return ""
     size = len(truth.classes)
-    kind = truth.kind
+    kind = truth.labels
     totals = np.bincount(kind, minlength=size)
     _, many = nouns(catalog)
     if size > 2 * plots.ENDS and (totals == totals[0]).all():
         drawn = quiet(f"Each of the {count(size)} classes has {plural(int(totals[0]), *nouns(catalog))}.")
     else:
         drawn = cards([plots.bars(_named(truth.classes, totals), f"{many.capitalize()} by class", many)])
-    parts = catalog.part.unique(maintain_order=True).to_list()
+    parts = catalog.split.unique(maintain_order=True).to_list()
     if len(parts) < 2:
         return drawn
-    of_object = catalog.part.to_numpy()[truth.item]
+    of_object = catalog.split.to_numpy()[truth.item]
     by_part = [np.bincount(kind[of_object == part], minlength=size).tolist() for part in parts]
     order = np.argsort(-totals, kind="stable").tolist()
     rows = [(truth.classes[at], int(totals[at]), *(column[at] for column in by_part)) for at in order]

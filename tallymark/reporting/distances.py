@@ -10,11 +10,11 @@ import polars as pl
 
 from tallymark.core.console import progress, show_table
 from tallymark.core.problems import Problem, Problems
-from tallymark.data.annotations import Annotations, same_classes
+from tallymark.data.annotations import Annotations, align_classes
 from tallymark.data.catalog import Catalog
 from tallymark.geometry import Cuboids
 from tallymark.geometry.points_in_boxes import points_inside
-from tallymark.geometry.poses import move_cuboids
+from tallymark.geometry.poses import transform_cuboids
 from tallymark.io.media import BadMedia
 from tallymark.modalities.lidar.sweeps import read_scan
 from tallymark.scoring.matching import Match
@@ -55,7 +55,7 @@ class Distances:
         return {name: getattr(self, name).to_dicts() for name in ("classes", "bands", "both")}
 
 
-def tally_distances(
+def score_by_distance(
     truth: Annotations[Cuboids],
     predicted: Annotations[Cuboids],
     catalog: Catalog,
@@ -72,17 +72,17 @@ def tally_distances(
     least: points of the sweep that must be inside a truth for it to count. A prediction that hits one that does not
         count, or that hits nothing and has fewer points itself, is no false alarm either.
     """
-    truth, predicted = same_classes(truth, predicted)
+    truth, predicted = align_classes(truth, predicted)
     at = _find(truth, catalog)
     kinds = max(len(truth.classes), 1)
     found = sweep(
         truth.shapes,
         predicted.shapes,
-        truth.item * kinds + truth.kind,
-        predicted.item * kinds + predicted.kind,
+        truth.item * kinds + truth.labels,
+        predicted.item * kinds + predicted.labels,
         len(truth.items) * kinds,
         twentieths=TWENTIETHS,
-        confidence=predicted.confidence,
+        confidence=predicted.scores,
         comparison=comparison,
         mode=match,
     )
@@ -98,8 +98,8 @@ def tally_distances(
         spared[second[~counted[first]]] = True
     alarms = ~spared | predicted_hit.any(axis=1)
     sides = [
-        (truth.kind[counted], _band(truth, catalog, at)[counted], truth_hit[counted]),
-        (predicted.kind[alarms], _band(predicted, catalog, at)[alarms], predicted_hit[alarms]),
+        (truth.labels[counted], _band(truth, catalog, at)[counted], truth_hit[counted]),
+        (predicted.labels[alarms], _band(predicted, catalog, at)[alarms], predicted_hit[alarms]),
     ]
     return _tables(sides[0], sides[1], truth.classes or ("object",))
 
@@ -122,7 +122,7 @@ def count_points(sides: tuple[Annotations[Cuboids], ...], catalog: Catalog, at: 
             continue
         for side, own, count in zip(sides, rows, counts, strict=True):
             volumes = side.shapes.take(np.arange(own.start, own.stop))
-            count[own] = points_inside(scan.points, move_cuboids(volumes, scan.stand.inverse()))
+            count[own] = points_inside(scan.points, transform_cuboids(volumes, scan.stand.inverse()))
     problems.raise_if_any()
     return counts
 

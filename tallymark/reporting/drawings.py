@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from tallymark.geometry import Boxes, Instants, Masks
+from tallymark.geometry import Boxes, Events, Masks
 from tallymark.reporting.humanize import clock
 
 WIDTH = 480
@@ -136,7 +136,7 @@ def draw_spectrogram(
     level: np.ndarray,
     span: tuple[float, float],
     top: float,
-    calls: Instants,
+    calls: Events,
     size: tuple[int, int] = (WIDTH, 240),
     *,
     bottom: float = 0.0,

@@ -54,7 +54,7 @@ def sections(catalog: Catalog, seen: Survey, problems: Problems | None, most: in
         groups = beside(counts.count_table(catalog, seen, catalog.group, "group"), counts.group_charts(catalog))
     _, many = counts.nouns(catalog)
     return [
-        Section("Parts", counts.count_table(catalog, seen, catalog.part, "part")),
+        Section("Parts", counts.count_table(catalog, seen, catalog.split, "part")),
         _problems(catalog, seen, problems),
         Section(
             "Groups", groups, "What was taken together: a source, a day, a log. Keep a group on one side of a split."
@@ -136,7 +136,7 @@ def _classes(catalog: Catalog) -> str:
     truth = catalog.truth
     if truth is None or not isinstance(truth.shapes, Cuboids) or not truth.classes:
         return ""
-    return legend([(truth.classes[at], colour_of(at)) for at in np.unique(truth.kind).tolist()])
+    return legend([(truth.classes[at], colour_of(at)) for at in np.unique(truth.labels).tolist()])
 
 
 def _cameras(catalog: Catalog, seen: Survey, seed: int) -> list[str]:

@@ -27,7 +27,7 @@ USE = (
 PAIRS = "Where a pair is confused both ways, the two classes may just look alike, and few of the labels be wrong."
 
 
-def write_suspects(catalog: Catalog, suspects: pl.DataFrame, out: Path, *, title: str, shown: int = 100) -> None:
+def write_label_errors(catalog: Catalog, suspects: pl.DataFrame, out: Path, *, title: str, shown: int = 100) -> None:
     """Write one self-contained page about suspected labels.
 
     Parameters

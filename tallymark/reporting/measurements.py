@@ -20,7 +20,7 @@ TENTHS = (1, 5, 9)
 """Of the areas in an item: a small one, the middle one, a large one."""
 
 
-def tally_items(found: Annotations[Any], size: np.ndarray, ground: float | None) -> pl.DataFrame:
+def measure_items(found: Annotations[Any], size: np.ndarray, ground: float | None) -> pl.DataFrame:
     """A row per item: its objects counted, and how large they are.
 
     Parameters
@@ -55,7 +55,7 @@ def tally_items(found: Annotations[Any], size: np.ndarray, ground: float | None)
     return table
 
 
-def tally_objects(found: Annotations[Any], ground: float | None) -> pl.DataFrame:
+def measure_objects(found: Annotations[Any], ground: float | None) -> pl.DataFrame:
     """A row per object: where it is and how large, in pixels; with `ground` (metres per pixel) also in metres.
 
     Columns
@@ -95,20 +95,20 @@ def _tally_labels(found: Annotations[Labels]) -> pl.DataFrame:
             "number": found.numbers,
             "label": label,
             "name": pl.Series(names, dtype=pl.String),
-            "score": found.confidence.round(DIGITS),
+            "score": found.scores.round(DIGITS),
         }
     )
 
 
 def _tally_volumes(found: Annotations[Cuboids]) -> pl.DataFrame:
-    names = [found.classes[k] if k < len(found.classes) else "" for k in found.kind.tolist()]
+    names = [found.classes[k] if k < len(found.classes) else "" for k in found.labels.tolist()]
     sides = zip(("x", "y", "z", "width", "length", "height", "yaw"), found.shapes.columns, strict=True)
     return pl.DataFrame(
         [
             found.items.ids[found.item].alias("item"),
             pl.Series("number", found.numbers),
             pl.Series("name", names, dtype=pl.String),
-            pl.Series("score", found.confidence.round(DIGITS)),
+            pl.Series("score", found.scores.round(DIGITS)),
             *(_plain(name, values) for name, values in sides),
         ]
     )

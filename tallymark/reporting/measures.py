@@ -9,8 +9,8 @@ import numpy as np
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks
-from tallymark.geometry.poses import move_cuboids
+from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks
+from tallymark.geometry.poses import transform_cuboids
 from tallymark.reporting.calls import begun
 from tallymark.reporting.counts import nouns
 from tallymark.reporting.humanize import count, share
@@ -67,7 +67,7 @@ def object_sizes(catalog: Catalog) -> list[str]:
     if truth is None or not len(truth):
         return []
     measure: dict[type, Callable[[Annotations[Any]], list[str]]] = {
-        Boxes: _box_sizes, Masks: _mask_sizes, Instants: _call_lengths, Cuboids: _cuboid_sizes,
+        Boxes: _box_sizes, Masks: _mask_sizes, Events: _call_lengths, Cuboids: _cuboid_sizes,
     }  # fmt: skip
     found = measure.get(type(truth.shapes))
     return [] if found is None else found(truth)
@@ -81,7 +81,7 @@ def positions(catalog: Catalog, seen: Survey) -> list[str]:
     shapes = truth.shapes
     if isinstance(shapes, Boxes | Masks):
         return [_centres(catalog, seen, shapes)]
-    if isinstance(shapes, Instants):
+    if isinstance(shapes, Events):
         return [histogram(shapes.time, "When calls occur in a recording", "seconds from its start"), _by_hour(catalog)]
     if isinstance(shapes, Cuboids):
         return _around(catalog, shapes)
@@ -121,7 +121,7 @@ def _mask_sizes(truth: Annotations[Masks]) -> list[str]:
     ]
 
 
-def _call_lengths(truth: Annotations[Instants]) -> list[str]:
+def _call_lengths(truth: Annotations[Events]) -> list[str]:
     calls = truth.shapes
     order = np.lexsort([calls.time, truth.item])
     gaps = np.diff(calls.time[order])[np.diff(truth.item[order]) == 0]
@@ -130,7 +130,7 @@ def _call_lengths(truth: Annotations[Instants]) -> list[str]:
 
 
 def _cuboid_sizes(truth: Annotations[Cuboids]) -> list[str]:
-    volumes, kind = truth.shapes, truth.kind
+    volumes, kind = truth.shapes, truth.labels
     sides = {"Length": volumes.length, "Width": volumes.width, "Height": volumes.height}
     names = truth.classes or ("all",)
     present = [at for at in np.argsort(-np.bincount(kind, minlength=len(names))).tolist() if (kind == at).any()]
@@ -184,7 +184,7 @@ def around_vehicle(catalog: Catalog) -> tuple[Cuboids, np.ndarray]:
     rows = drive.samples[truth.item[kept]]
     if not len(kept):
         return truth.shapes.take(kept), kept
-    return move_cuboids(truth.shapes.take(kept), drive.vehicle.take(rows).inverse()), kept
+    return transform_cuboids(truth.shapes.take(kept), drive.vehicle.take(rows).inverse()), kept
 
 
 def _around(catalog: Catalog, shapes: Cuboids) -> list[str]:
@@ -194,7 +194,7 @@ def _around(catalog: Catalog, shapes: Cuboids) -> list[str]:
     distance = np.hypot(seen.x, seen.y)
     grid, _, _ = np.histogram2d(-seen.x, -seen.y, bins=32, range=[[-AROUND, AROUND]] * 2)
     edges = ("ahead (x)", "", "behind", "")
-    kind = truth.kind[kept]
+    kind = truth.labels[kept]
     by_class = {truth.classes[at]: distance[kind == at] for at in np.unique(kind).tolist()} if truth.classes else {}
     return [
         heat(

@@ -82,7 +82,7 @@ def _strata(catalog: Catalog) -> np.ndarray:
     if catalog.group.n_unique() > 1 or truth is None or not isinstance(truth.shapes, Labels) or not len(truth):
         return catalog.group.to_numpy()
     first = np.minimum(truth.offsets[:-1], len(truth) - 1)
-    return np.where(truth.counts > 0, truth.kind[first], -1)
+    return np.where(truth.counts > 0, truth.labels[first], -1)
 
 
 def _extremes(catalog: Catalog, seen: Survey) -> Iterator[Pick]:
@@ -156,10 +156,10 @@ def _by_class(catalog: Catalog, usable: np.ndarray) -> Iterator[Pick]:
     there = usable[truth.item]
     if len(truth.classes) < 2 or not there.any():
         return
-    totals = np.bincount(truth.kind[there], minlength=len(truth.classes))
+    totals = np.bincount(truth.labels[there], minlength=len(truth.classes))
     rare = int(np.argmin(np.where(totals > 0, totals, totals.max() + 1)))
     if totals[rare] < totals.max():
-        at = int(np.flatnonzero(there & (truth.kind == rare))[0])
+        at = int(np.flatnonzero(there & (truth.labels == rare))[0])
         yield Pick(int(truth.item[at]), f"rarest class: {truth.classes[rare]} ({count(totals[rare])})")
 
 

@@ -17,7 +17,7 @@ RATE = 1000
 """Samples a second to which sounds are brought: upcalls lie below 500 Hz."""
 WINDOW = 20.0
 """Seconds shown around a call."""
-HEARD = 160
+TILE_FRAMES = 160
 """Calls whose loudness is measured; of more, that many are drawn by lot."""
 
 
@@ -35,7 +35,7 @@ def call_picks(catalog: Catalog, seen: Survey, most: int, seed: int) -> dict[str
         for at, word in ((np.nanargmax(length), "longest"), (np.nanargmin(length), "shortest")):
             odd.append(_around(catalog, seen, int(rows[at]), f"{word} call: {number(float(length[at]))} s"))
         rows = rows[np.argsort(np.abs(np.nan_to_num(length - np.nanmedian(length))), kind="stable")]
-    heard = rows[:HEARD] if len(rows) <= HEARD else np.sort(chance.choice(rows, HEARD, replace=False))
+    heard = rows[:TILE_FRAMES] if len(rows) <= TILE_FRAMES else np.sort(chance.choice(rows, TILE_FRAMES, replace=False))
     loud = np.array(in_threads(lambda row: _loudness(catalog, row), heard.tolist(), "listening to calls"))
     if np.isfinite(loud).any():
         for at, word in ((np.nanargmax(loud), "clearest"), (np.nanargmin(loud), "faintest")):

@@ -50,13 +50,13 @@ def survey(catalog: Catalog, seed: int = 0) -> Survey:
     if len(there) > MOST:
         there = np.sort(np.random.default_rng(seed).choice(there, MOST, replace=False))
     sound = catalog.medium.noun == "recording"
-    look = _hear if sound else _see
+    inspect = _hear if sound else _see
 
     def one(item: int) -> tuple[float, float, float, float] | BadMedia:
         path = catalog.path(item)
         assert path is not None, "only items with a file are looked at"
         try:
-            return look(catalog, path)
+            return inspect(catalog, path)
         except BadMedia as bad:
             return bad
 
@@ -72,7 +72,7 @@ def survey(catalog: Catalog, seed: int = 0) -> Survey:
 
 
 def _see(catalog: Catalog, path: Path) -> tuple[float, float, float, float]:
-    seen = catalog.medium.look(path)
+    seen = catalog.medium.inspect(path)
     return (*seen.extent, float(seen.thumbnail.mean()), float(seen.thumbnail.std()))
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from tallymark.core.parallel import in_threads
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import NO_GROUP, Catalog
-from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks, RotatedBoxes
-from tallymark.io.images import picture_size, read_picture
+from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks, RotatedBoxes
+from tallymark.io.images import image_size, read_image
 from tallymark.io.lidar import read_sweep
 from tallymark.io.media import BadMedia
 from tallymark.reporting.bev_plots import SIDE, corners_of, draw_above, draw_in_camera, seen_by_camera
@@ -54,7 +54,7 @@ def make_tile(catalog: Catalog, pick: Pick) -> str:
     except BadMedia as bad:
         picture = blank(f"cannot be read: {bad.found}", size)
     one, many = nouns(catalog)
-    facts = ["" if (group := catalog.group[pick.item]) == NO_GROUP else group, catalog.part[pick.item]]
+    facts = ["" if (group := catalog.group[pick.item]) == NO_GROUP else group, catalog.split[pick.item]]
     if pick.window is not None:
         facts.append(f"{clock(pick.window[0])} to {clock(pick.window[1])}")
     elif not catalog.labelled[pick.item]:
@@ -72,8 +72,8 @@ def draw(catalog: Catalog, pick: Pick) -> np.ndarray:
         return _swept(catalog, pick.item)
     path = catalog.path(pick.item)
     assert path is not None, "only items with a file are drawn"
-    picture_size(path)  # refuses a picture that is too large to be decoded
-    picture = read_picture(path)
+    image_size(path)  # refuses a picture that is too large to be decoded
+    picture = read_image(path)
     if pick.focus is not None:
         return _close_up(catalog, pick, picture)
     canvas, scale = fit(picture)
@@ -91,13 +91,13 @@ def draw_cameras(catalog: Catalog, item: int) -> tuple[np.ndarray, str] | None:
         file, matrix = drive.shots["file"][row], drive.intrinsic[row]
         if file is None or not matrix.any():
             continue
-        picture = read_picture(Path(file))
+        picture = read_image(Path(file))
         at = np.array([row])
         back = drive.vehicle.take(at).inverse().then(drive.sensor.take(at).inverse())
         corners = back.apply(world.reshape(-1, 3)).reshape(-1, 8, 3)
         place, visible = seen_by_camera(corners, matrix, (picture.shape[1], picture.shape[0]))
         if best is None or visible.sum() > best[0]:
-            best = int(visible.sum()), row, picture, place[visible], truth.kind[visible]
+            best = int(visible.sum()), row, picture, place[visible], truth.labels[visible]
     if best is None:
         return None
     _, row, picture, place, kind = best
@@ -110,7 +110,7 @@ def _own(catalog: Catalog, item: int) -> Annotations[Any] | None:
     truth = catalog.truth
     if truth is None or not catalog.labelled[item]:
         return None
-    return truth.keep(
+    return truth.filter(
         (np.arange(len(truth)) >= truth.offsets[item]) & (np.arange(len(truth)) < truth.offsets[item + 1])
     )
 
@@ -152,7 +152,7 @@ def _close_up(catalog: Catalog, pick: Pick, picture: np.ndarray) -> np.ndarray:
         picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC if scale > 1 else cv2.INTER_AREA
     )
     large = _marked(large, scale, _own(catalog, pick.item))
-    large = _marked(large, scale, truth.keep(np.arange(len(truth)) == pick.focus), FOCUS, 3)
+    large = _marked(large, scale, truth.filter(np.arange(len(truth)) == pick.focus), FOCUS, 3)
     left = int(np.clip(x - side / 2, 0, width - side) * scale)
     top = int(np.clip(y - side / 2, 0, height - side) * scale)
     reach = max(1, int(side * scale))
@@ -162,10 +162,10 @@ def _close_up(catalog: Catalog, pick: Pick, picture: np.ndarray) -> np.ndarray:
 def _heard(catalog: Catalog, pick: Pick) -> np.ndarray:
     start, stop = pick.window or (0.0, WINDOW)
     own = _own(catalog, pick.item)
-    calls = Instants(np.empty(0)) if own is None else own.shapes
+    calls = Events(np.empty(0)) if own is None else own.shapes
     if stop - start > 2 * WINDOW:
         level, top = read_long_levels(catalog, pick.item, stop)
-        calls = Instants(calls.time)  # a call is a dot on so long a line
+        calls = Events(calls.time)  # a call is a dot on so long a line
     else:
         level, top = read_levels(catalog, pick.item, start, stop)
     return draw_spectrogram(level, (start, stop), top, calls)
@@ -174,7 +174,7 @@ def _heard(catalog: Catalog, pick: Pick) -> np.ndarray:
 def _swept(catalog: Catalog, item: int) -> np.ndarray:
     truth, drive = _own(catalog, item), catalog.drive
     volumes = Cuboids.of(np.empty((0, 7))) if truth is None else truth.shapes
-    kind = np.empty(0, np.int64) if truth is None else truth.kind
+    kind = np.empty(0, np.int64) if truth is None else truth.labels
     if drive is not None and drive.samples[item] >= 0:
         return draw_above(drive.points(item, frame="ego"), drive.volumes(item, volumes, frame="ego"), kind)
     path = catalog.path(item)

@@ -18,10 +18,10 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.io.audio import hours_of
 from tallymark.io.finder import Finder
-from tallymark.io.folders import RECORDINGS, media_files
+from tallymark.io.folders import AUDIO_SUFFIXES, media_files
 from tallymark.submission.rows import align, report_unknown
 
-Source = str | Path
+PathLike = str | Path
 TOGETHER = 1 << 26
 """Bytes up to which files are read at the same time; larger ones one after the other, to save memory."""
 
@@ -31,33 +31,36 @@ Pair = tuple[Annotations[Any], Annotations[Any]]
 
 def read_pairs(
     what: Challenge,
-    truth: Source,
-    submissions: Sequence[Source],
-    images: Source | None,
-    reading: Any,
+    truth: PathLike,
+    submissions: Sequence[PathLike],
+    images: PathLike | None,
+    rule_options: Any,
     problems: Problems,
 ) -> tuple[Annotations[Any] | None, list[Pair | None]]:
     """The truth, and for each submission a pair; None for what cannot be used."""
     own = [Problems() for _ in (truth, *submissions)]
     large = sum(map(_size, (truth, *submissions))) > TOGETHER
     with ThreadPoolExecutor(1 if large else len(own)) as pool:  # polars and NumPy work outside Python's lock
-        jobs = [pool.submit(read_answers, what, truth, reading, own[0])]
+        jobs = [pool.submit(read_answers, what, truth, rule_options, own[0])]
         jobs += [
-            pool.submit(what.dialect.read, path, reading, mine) for path, mine in zip(submissions, own[1:], strict=True)
+            pool.submit(what.dialect.read, path, rule_options, mine)
+            for path, mine in zip(submissions, own[1:], strict=True)
         ]
         found = [job.result() for job in jobs]
     for mine in own:
         problems.merge(mine)
-    expected = _listed(what, found[0], truth, images, reading, problems)
+    expected = _listed(what, found[0], truth, images, rule_options, problems)
     files = zip(submissions, found[1:], strict=True)
-    return expected, [_pair(what, expected, predicted, path, images, reading, problems) for path, predicted in files]
+    return expected, [
+        _pair(what, expected, predicted, path, images, rule_options, problems) for path, predicted in files
+    ]
 
 
-def read_answers(what: Challenge, path: Source, reading: Any, problems: Problems) -> Annotations[Any] | None:
+def read_answers(what: Challenge, path: PathLike, rule_options: Any, problems: Problems) -> Annotations[Any] | None:
     """The official annotations, or what a data folder says of its labelled items. None if nothing can be used."""
     if not Path(path).is_dir():
-        return what.dialect.read_truth(path, reading, problems)
-    catalog: Catalog | None = what.module("read").read(Path(path), reading, problems)
+        return what.dialect.read_truth(path, rule_options, problems)
+    catalog: Catalog | None = what.module("read").read(Path(path), rule_options, problems)
     if catalog is None:
         return None
     known = catalog.select(catalog.labelled)
@@ -68,22 +71,22 @@ def read_answers(what: Challenge, path: Source, reading: Any, problems: Problems
     return known.truth
 
 
-def _size(path: Source) -> int:
+def _size(path: PathLike) -> int:
     return Path(path).stat().st_size if Path(path).is_file() else 0
 
 
 def _listed(
     what: Challenge,
     truth: Annotations[Any] | None,
-    path: Source,
-    images: Source | None,
-    reading: Any,
+    path: PathLike,
+    images: PathLike | None,
+    rule_options: Any,
     problems: Problems,
 ) -> Annotations[Any] | None:
     """The truth under the items that are to be scored."""
     if truth is None or images is None:
         return truth
-    items = expected_items(what, images, reading, truth.items, problems)
+    items = expected_items(what, images, rule_options, truth.items, problems)
     if items is None:
         return None
     at = truth.items.find(items.ids)
@@ -92,40 +95,42 @@ def _listed(
         remedy = "give the list of the same set, with ids written alike"
         problems.add(Problem("no_common_id", str(images), found, expected, remedy))
     if truth.items.group is None:
-        return truth.onto(items)
+        return truth.reindex(items)
     group = pl.Series([truth.items.group[int(k)] if k >= 0 else "(none)" for k in at], dtype=pl.String)
-    return truth.onto(replace(items, group=group))
+    return truth.reindex(replace(items, group=group))
 
 
 def _pair(
     what: Challenge,
     truth: Annotations[Any] | None,
     predicted: Annotations[Any] | None,
-    file: Source,
-    images: Source | None,
-    reading: Any,
+    file: PathLike,
+    images: PathLike | None,
+    rule_options: Any,
     problems: Problems,
 ) -> Pair | None:
     if truth is None or predicted is None:
         return None
     if what.sparse and images is None:  # whatever either of them names is part of the set
         items = Items(pl.concat([truth.items.ids, predicted.items.ids]).unique(maintain_order=True))
-        return truth.onto(items), predicted.onto(items)
-    return truth, fit(what, predicted, truth.items, file, reading, problems)
+        return truth.reindex(items), predicted.reindex(items)
+    return truth, fit_items(what, predicted, truth.items, file, rule_options, problems)
 
 
-def fit(
-    what: Challenge, predicted: Annotations[Any], items: Items, file: Source, reading: Any, problems: Problems
+def fit_items(
+    what: Challenge, predicted: Annotations[Any], items: Items, file: PathLike, rule_options: Any, problems: Problems
 ) -> Annotations[Any]:
     """The predictions under the expected items, with unknown and missing ones as problems."""
     if not what.sparse:
-        return align(predicted, items, reading, str(file), problems)
+        return align(predicted, items, rule_options, str(file), problems)
     unknown = np.flatnonzero(items.find(predicted.items.ids) < 0)
     report_unknown(unknown, predicted.items, str(file), problems, remedy="drop the row")
-    return predicted.onto(items)
+    return predicted.reindex(items)
 
 
-def expected_items(what: Challenge, source: Source, reading: Any, like: Items, problems: Problems) -> Items | None:
+def expected_items(
+    what: Challenge, source: PathLike, rule_options: Any, like: Items, problems: Problems
+) -> Items | None:
     """The ids that a sample submission or a data folder names; None if it cannot be used.
 
     A folder's file names lose their suffix where the ids in `like` are written so.
@@ -138,24 +143,24 @@ def expected_items(what: Challenge, source: Source, reading: Any, like: Items, p
             stems = Items.of(list(dict.fromkeys(Path(name).stem for name in items.ids)))
             items = stems if len(stems) == len(items) and (stems.find(like.ids) >= 0).any() else items
     else:
-        sample = what.dialect.read(samples[0] if path.is_dir() else path, reading, problems)
+        sample = what.dialect.read(samples[0] if path.is_dir() else path, rule_options, problems)
         items = Items.of([]) if sample is None else Items(sample.items.ids)
     return items if problems.total == before else None
 
 
 def with_hours(
     what: Challenge,
-    reading: Any,
-    audio: Source,
+    rule_options: Any,
+    audio: PathLike,
     truth: Annotations[Any] | None,
     problems: Problems,
     *,
     named_only: bool = False,
 ) -> Any:
     """The reading with the hours of the recordings in a folder; `named_only`: of those that the truth names."""
-    if not hasattr(reading, "hours"):
+    if not hasattr(rule_options, "hours"):
         raise BadInput(Problem("bad_option", "audio", what.name, "a challenge of recordings", "leave it out"))
-    recordings = media_files(Path(audio), RECORDINGS, problems)
+    recordings = media_files(Path(audio), AUDIO_SUFFIXES, problems)
     finder = Finder(recordings, Path(audio))
     meant = {} if truth is None else {name: finder.candidates(name) for name in truth.items.ids}
     if named_only and truth is not None:
@@ -169,4 +174,4 @@ def with_hours(
         absent,
         lambda name: Problem("missing_audio", str(audio), f"no {name}", expected, remedy, item=name),
     )
-    return replace(reading, hours=hours) if hours > 0 else reading
+    return replace(rule_options, hours=hours) if hours > 0 else rule_options

@@ -35,7 +35,7 @@ class Score:
     challenge: str
     value: float
     better: Literal["higher", "lower"]
-    reading: object
+    rule_options: object
     items: pl.DataFrame
     total: Callable[[np.ndarray], float]
     counts: pl.DataFrame = field(default_factory=pl.DataFrame)
@@ -80,7 +80,7 @@ class Score:
             to.print(line, highlight=False, markup=False)
         number = self.note or f"score {self.value:.6f}"
         to.print(f"[bold]{self.challenge}  {number}[/bold]  ({self.better} is better)", highlight=False)
-        to.print(f"reading: {as_assignments(self.reading)}", highlight=False, markup=False)
+        to.print(f"reading: {as_assignments(self.rule_options)}", highlight=False, markup=False)
         if self.details and not self.lines:
             details = "  ".join(f"{name} {value:.6f}" for name, value in self.details.items())
             to.print(details, highlight=False, markup=False)
@@ -98,7 +98,7 @@ class Score:
             "score": self.value if math.isfinite(self.value) else None,
             "better": self.better,
             **{name: value if math.isfinite(value) else None for name, value in self.details.items()},
-            "reading": describe(self.reading),
+            "reading": describe(self.rule_options),
             "items": self.items.height,
             "counts": self.counts.to_dicts(),
         }
@@ -167,7 +167,7 @@ def pair_table(truth: Annotations[Any], predicted: Annotations[Any], found: Swee
 
 def swept_score(
     challenge: str,
-    reading: object,
+    rule_options: object,
     truth: Annotations[Any],
     predicted: Annotations[Any],
     found: Sweep,
@@ -175,13 +175,13 @@ def swept_score(
     classes: pl.DataFrame | None = None,
 ) -> Score:
     """The score of a rule that is the mean over items of a ratio swept over thresholds; `value` is that per item."""
-    hits = found.joined(len(truth.items)).hits
+    hits = found.concat(len(truth.items)).hits
     columns = {f"tp_{5 * k}": hits[:, step] for step, k in enumerate(found.twentieths)}
     return Score(
         challenge,
         weighted_mean(value, np.ones(len(value))),
         "higher",
-        reading,
+        rule_options,
         item_table(truth, predicted, value, **columns),
         total=lambda weight: weighted_mean(value, weight),
         counts=threshold_counts(found),

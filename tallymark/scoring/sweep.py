@@ -28,7 +28,7 @@ class Sweep:
     pairs: Pairs
     matched: np.ndarray
 
-    def joined(self, groups: int) -> Sweep:
+    def concat(self, groups: int) -> Sweep:
         """Counts of so many larger groups, each of the same number of neighbours."""
         each = len(self.truths) // max(groups, 1)
         hits = self.hits.reshape(groups, each, len(self.twentieths)).sum(axis=1)

@@ -40,22 +40,22 @@ class Dialect(Protocol):
     def FORMS(self) -> tuple[str, ...]:
         """The published forms of a submission; the first is written by default."""
 
-    def read_truth(self, path: str | Path, reading: Any, problems: Problems) -> Annotations[Any] | None:
+    def read_truth(self, path: str | Path, rule_options: Any, problems: Problems) -> Annotations[Any] | None:
         """The official annotations. None if nothing can be used."""
 
-    def read(self, path: str | Path, reading: Any, problems: Problems) -> Annotations[Any] | None:
+    def read(self, path: str | Path, rule_options: Any, problems: Problems) -> Annotations[Any] | None:
         """A submission on its own, without the answers. None if nothing can be used."""
 
     def write(self, annotations: Annotations[Any], path: str | Path, form: str) -> None:
         """Write predictions as a submission."""
 
-    def columns(self, header: list[str], reading: Any) -> list[str] | None:
+    def columns(self, header: list[str], rule_options: Any) -> list[str] | None:
         """The official columns among those of a submission, the id's first; None if they are not all there."""
 
-    def mend(self, rows: list[Row], reading: Any, note: Note) -> list[dict[str, str]]:
+    def repair(self, rows: list[Row], rule_options: Any, note: Note) -> list[dict[str, str]]:
         """The official rows of one item, made valid; `note` hears of every change."""
 
-    def filler(self, header: list[str], reading: Any) -> dict[str, str] | None:
+    def filler(self, header: list[str], rule_options: Any) -> dict[str, str] | None:
         """The cells (but the id) of a row for an item that has none; None where items need no row."""
 
     def folder_ids(self, folder: Path, problems: Problems) -> list[str]:
@@ -63,7 +63,7 @@ class Dialect(Protocol):
 
 
 def write_submission(
-    dialect: Dialect, annotations: Annotations[Any], path: str | Path, reading: Any, form: str | None = None
+    dialect: Dialect, annotations: Annotations[Any], path: str | Path, rule_options: Any, form: str | None = None
 ) -> None:
     """Write predictions and read them back: a file that the check refuses never stays."""
     if form is not None and form not in dialect.FORMS:
@@ -75,7 +75,7 @@ def write_submission(
     problems = Problems()
     try:
         dialect.write(annotations, unchecked, form or dialect.FORMS[0])
-        dialect.read(unchecked, reading, problems)
+        dialect.read(unchecked, rule_options, problems)
         problems.about(str(path)).raise_if_any()
         unchecked.replace(path)
     finally:

@@ -21,7 +21,7 @@ from tallymark.submission.rows import one_row_each, open_table, read_ids
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class PredictionStrings:
     """The records of a file with one row per item: `values[k]` are the numbers of record k, `words[k]` its last word.
 
     `item[k]` is the item of record k, which is also its row in `table`.
@@ -34,7 +34,7 @@ class Records:
     values: np.ndarray
     words: pl.Series
 
-    def refuse(self, bad: np.ndarray, problems: Problems, kind: str, expected: str, remedy: str) -> Records:
+    def refuse(self, bad: np.ndarray, problems: Problems, kind: str, expected: str, remedy: str) -> PredictionStrings:
         """Report every row that has a record where `bad` is true, and leave these records out."""
         if not bad.any():
             return self
@@ -49,7 +49,7 @@ class Records:
         self.table.report(problems, kind, rows, self.column, expected, remedy, ids=self.items.ids, found=found)
         return self._keep(~bad)
 
-    def only_numbers(self, problems: Problems) -> Records:
+    def only_numbers(self, problems: Problems) -> PredictionStrings:
         """Report the rows with a number that is none, and leave these records out."""
         finite = np.isfinite(self.values)
         if finite.all():
@@ -70,13 +70,13 @@ class Records:
         )
         return self._keep(~bad)
 
-    def _keep(self, good: np.ndarray) -> Records:
+    def _keep(self, good: np.ndarray) -> PredictionStrings:
         words = self.words.filter(pl.Series(good)) if len(self.words) else self.words
         return replace(self, item=self.item[good], values=self.values[good], words=words)
 
 
 @dataclass(frozen=True)
-class RecordSheet:
+class PredictionStringColumn:
     """The form of such a file: its two columns, and the fields of a record. With `word`, the last is no number."""
 
     id_column: str
@@ -84,7 +84,7 @@ class RecordSheet:
     fields: tuple[str, ...]
     word: bool = False
 
-    def read(self, path: str | Path, problems: Problems) -> Records | None:
+    def read(self, path: str | Path, problems: Problems) -> PredictionStrings | None:
         """The records of a file; rows that cannot be read are reported and have none."""
         table = self.open(path, problems)
         return None if table is None else self.split(*table, problems)
@@ -97,7 +97,7 @@ class RecordSheet:
         table, ids = read_ids(table, self.id_column, problems)
         return one_row_each(table, ids, self.id_column, problems)
 
-    def split(self, table: Table, items: Items, problems: Problems) -> Records:
+    def split(self, table: Table, items: Items, problems: Problems) -> PredictionStrings:
         """The records of rows that were opened."""
         width = len(self.fields)
         cells = table.text(self.column)
@@ -118,7 +118,7 @@ class RecordSheet:
             values = values[~np.repeat(uneven, counts)]
         item = np.repeat(np.arange(len(items)), np.where(uneven, 0, counts // width))
         values = values.reshape(-1, width)[:, : width - self.word]
-        return Records(table, items, self.column, item, values, tokens.words).only_numbers(problems)
+        return PredictionStrings(table, items, self.column, item, values, tokens.words).only_numbers(problems)
 
     def write(self, annotations: Annotations[Any], values: Sequence[np.ndarray | pl.Series], path: str | Path) -> None:
         """Write one row per item; `values` are the columns of the records."""
@@ -132,14 +132,14 @@ class RecordSheet:
         cells = pl.DataFrame({"item": np.arange(len(annotations.items))}).join(strings, "item", "left")
         write_table(path, {self.id_column: annotations.items.ids, self.column: cells.sort("item")["text"]})
 
-    def columns(self, header: list[str], reading: object) -> list[str] | None:
+    def columns(self, header: list[str], rule_options: object) -> list[str] | None:
         official = [self.id_column, self.column]
         return official if set(official) <= set(header) else None
 
-    def filler(self, header: list[str], reading: object) -> dict[str, str]:
+    def filler(self, header: list[str], rule_options: object) -> dict[str, str]:
         return {self.column: ""}
 
-    def mend(
+    def repair(
         self,
         rows: list[Row],
         note: Note,

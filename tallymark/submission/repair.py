@@ -20,14 +20,14 @@ _ODD_BLANK = re.compile(rf"[^\S{re.escape(BLANKS)}]")
 
 
 def repair_file(
-    dialect: Dialect, source: str | Path, target: str | Path, expected: Sequence[str] | None, reading: Any
+    dialect: Dialect, source: str | Path, target: str | Path, expected: Sequence[str] | None, rule_options: Any
 ) -> list[Change]:
     """Write a valid form of `source` to `target` and tell what was changed.
 
     `expected` are the ids that must be there: rows of others are dropped, missing ones added.
     Raises `BadInput` when the file as a whole cannot be read.
     """
-    rows, header, changes = _read_rows(dialect, source, reading)
+    rows, header, changes = _read_rows(dialect, source, rule_options)
     by_item: dict[str, list[Row]] = {}
     for row in rows:
         by_item.setdefault(row.item, []).append(row)
@@ -45,9 +45,9 @@ def repair_file(
     mended: list[dict[str, str]] = []
     for item, found in by_item.items():
         if found:
-            cells = dialect.mend(found, reading, note)
+            cells = dialect.repair(found, rule_options, note)
         else:
-            added = dialect.filler(header, reading)
+            added = dialect.filler(header, rule_options)
             cells = [] if added is None else [added]
             changes.extend(Change(None, item, "added a missing row", "", ",".join(row.values())) for row in cells)
         mended.extend({**row, header[0]: item} for row in cells)
@@ -56,13 +56,13 @@ def repair_file(
     return changes
 
 
-def _read_rows(dialect: Dialect, source: str | Path, reading: Any) -> tuple[list[Row], list[str], list[Change]]:
+def _read_rows(dialect: Dialect, source: str | Path, rule_options: Any) -> tuple[list[Row], list[str], list[Change]]:
     """The readable rows with all their columns, the official header, and what had to be dropped."""
     problems, changes = Problems(), list[Change]()
     table = read_table(source, problems)
     if table is None or any(problem.kind not in ROW_KINDS for problem in problems):
         raise BadInput(problems)
-    header = dialect.columns(table.header, reading)
+    header = dialect.columns(table.header, rule_options)
     if header is None:
         found = clip(",".join(table.header))
         remedy = "name the columns as the challenge does; a repair does not guess them"

@@ -75,7 +75,7 @@ def _all_integers(cell: str) -> bool:
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
-def mend_runs(row: Row, column: str, shape: tuple[int, int], note: Note) -> Runs:
+def repair_rle(row: Row, column: str, shape: tuple[int, int], note: Note) -> Runs:
     """The readable `start length` pairs of a cell, clipped to the picture, sorted and merged."""
     tokens, size = row.cells[column].split(), shape[0] * shape[1]
     if len(tokens) % 2:

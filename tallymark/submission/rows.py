@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tallymark.core.options import Reading
+from tallymark.core.options import RuleOptions
 from tallymark.core.problems import Problem, Problems, clip, nearest, shorten
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
@@ -51,7 +51,7 @@ def read_ids(table: Table, column: str, problems: Problems) -> tuple[Table, pl.S
     empty = (ids == "").to_numpy()
     if empty.any():
         table.report(problems, "empty_id", np.flatnonzero(empty), column, "an id", "name the item or drop the row")
-        table, ids = table.keep(~empty), ids.filter(pl.Series(~empty))
+        table, ids = table.filter(~empty), ids.filter(pl.Series(~empty))
     return table, ids
 
 
@@ -62,23 +62,23 @@ def one_row_each(table: Table, ids: pl.Series, column: str, problems: Problems) 
         again = np.flatnonzero(~first)
         remedy = "join the rows of an item, or drop all but one"
         table.report(problems, "duplicate_id", again, column, "one row for each id", remedy, ids=ids)
-        table, ids = table.keep(first), ids.filter(pl.Series(first))
+        table, ids = table.filter(first), ids.filter(pl.Series(first))
     return table, Items(ids, line=table.line)
 
 
 def align(
-    predicted: Annotations[Any], items: Items, reading: Reading, file: str, problems: Problems
+    predicted: Annotations[Any], items: Items, rule_options: RuleOptions, file: str, problems: Problems
 ) -> Annotations[Any]:
     """The predictions under the expected items; unknown and missing ids are problems unless the reading allows them."""
     index = items.find(predicted.items.ids)
-    if reading.extra == "error":
+    if rule_options.extra == "error":
         remedy = "drop the row (or read with extra=ignore)"
         report_unknown(np.flatnonzero(index < 0), predicted.items, file, problems, remedy)
-    if reading.missing == "error":
+    if rule_options.missing == "error":
         seen = np.zeros(len(items), bool)
         seen[index[index >= 0]] = True
         report_missing(np.flatnonzero(~seen), items, file, problems)
-    return predicted.onto(items)
+    return predicted.reindex(items)
 
 
 def report_unknown(unknown: np.ndarray, items: Items, file: str, problems: Problems, remedy: str) -> None:

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from tallymark.core.parallel import ahead
 from tallymark.core.recipe import Recipe
-from tallymark.detector.coders import CODES, Code
-from tallymark.detector.mask_refinement import FINE, draw_cover
-from tallymark.detector.network import CentreTruth
+from tallymark.detector.coders import CODERS, ShapeCoder
+from tallymark.detector.mask_refinement import FINE, draw_coverage
+from tallymark.detector.network import CenterTargets
 from tallymark.detector.targets import draw_targets
 from tallymark.inference.pipeline import Model
 from tallymark.modalities.sample import Sample
@@ -24,7 +24,7 @@ BLUNT = 1.6
 """How broad the top of the heat is for shapes that are corrected after they are told."""
 
 
-class Source(Protocol):
+class Dataset(Protocol):
     """Where windows come from."""
 
     def __len__(self) -> int: ...
@@ -32,17 +32,17 @@ class Source(Protocol):
     def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
         """A window on an item, changed at random."""
 
-    def revisit(self, model: Model) -> None:
+    def mine_hard_negatives(self, model: Model) -> None:
         """Learn from what the model makes of the training set so far, where to look more often."""
 
     state: Any
     """What `revisit` found, for a checkpoint: tensors and numbers only."""
 
 
-class Together:
+class ConcatDataset:
     """Several sources as one."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[Dataset]) -> None:
         self.sources = sources
         self.ends = np.cumsum([len(source) for source in sources])
 
@@ -53,9 +53,9 @@ class Together:
         at = int(np.searchsorted(self.ends, item, "right"))
         return self.sources[at].window(rng, item - (int(self.ends[at - 1]) if at else 0), calm)
 
-    def revisit(self, model: Model) -> None:
+    def mine_hard_negatives(self, model: Model) -> None:
         for source in self.sources:
-            source.revisit(model)
+            source.mine_hard_negatives(model)
 
     @property
     def state(self) -> list[Any]:
@@ -70,24 +70,24 @@ class Together:
 @dataclass(frozen=True)
 class Batch:
     pictures: Tensor
-    truth: CentreTruth | Tensor
+    truth: CenterTargets | Tensor
 
 
 class Batches:
     """The batches of an epoch. With several processes each makes its own share of them."""
 
-    def __init__(self, source: Source, recipe: Recipe, classes: int, rank: int = 0, world: int = 1) -> None:
+    def __init__(self, source: Dataset, recipe: Recipe, classes: int, rank: int = 0, world: int = 1) -> None:
         self.source, self.recipe, self.classes = source, recipe, classes
         self.rank, self.world = rank, world
 
     def __len__(self) -> int:
         """Batches to an epoch; a set smaller than a batch is one."""
-        return max(len(self.source) // (self.recipe.batch * self.world), 1)
+        return max(len(self.source) // (self.recipe.batch_size * self.world), 1)
 
     def epoch(self, number: int, calm: Callable[[int], bool], start: int = 0) -> Iterator[Batch]:
         """The batches from `start` on of an epoch; calm(k) says whether its batch k is made without mixing."""
         order = np.random.default_rng([self.recipe.seed, number]).permutation(len(self.source))
-        size, total = self.recipe.batch, len(self) * self.recipe.batch * self.world
+        size, total = self.recipe.batch_size, len(self) * self.recipe.batch_size * self.world
         order = np.resize(order, total)[self.rank :: self.world]
         numbers = np.arange(total)[self.rank :: self.world]
 
@@ -105,35 +105,35 @@ class Batches:
 
     def _stack(self, windows: Sequence[Sample]) -> Batch:
         pictures = torch.from_numpy(np.stack([window.picture for window in windows])).permute(0, 3, 1, 2)
-        if self.recipe.finds == "labels":
+        if self.recipe.task == "labels":
             return Batch(pictures, self._chances(windows))
-        return Batch(pictures, centre_truth(windows, CODES[self.recipe.finds], self.classes, self.recipe.stride))
+        return Batch(pictures, center_targets(windows, CODERS[self.recipe.task], self.classes, self.recipe.stride))
 
     def _chances(self, windows: Sequence[Sample]) -> Tensor:
         """What each picture shows, with a little given to all classes."""
         chances = np.zeros((len(windows), self.classes), np.float32)
         for row, window in zip(chances, windows, strict=True):
             np.add.at(row, window.label, window.weight)
-        smoothing = self.recipe.smoothing
+        smoothing = self.recipe.label_smoothing
         return torch.from_numpy(chances * (1 - smoothing) + smoothing / self.classes)
 
 
-def centre_truth(windows: Sequence[Sample], code: Code, classes: int, stride: int) -> CentreTruth:
+def center_targets(windows: Sequence[Sample], code: ShapeCoder, classes: int, stride: int) -> CenterTargets:
     """The targets of a batch of windows."""
     height, width = (side // stride for side in windows[0].extent)
     height = 1 if code.line else height
     drawn, shapes, covers = [], [], []
     for window in windows:
-        small: Any = window.shapes.scaled(1 / stride)  # type: ignore[union-attr]  # labels have no centres
+        small: Any = window.shapes.scale(1 / stride)  # type: ignore[union-attr]  # labels have no centres
         ground = code.footprint(small)
         targets = draw_targets(ground, window.label, classes, (height, width), BLUNT if code.covers else 1.0)
         if code.covers:
-            covers.append(draw_cover(ground.scaled(FINE), (FINE * height, FINE * width)))
+            covers.append(draw_coverage(ground.scale(FINE), (FINE * height, FINE * width)))
         drawn.append(targets)
         shapes.append(small.take(targets.object))
     told = shapes[0]
     for more in shapes[1:]:
-        told = told.joined(more)
+        told = told.concat(more)
     x, y, weight = (np.concatenate([getattr(one, name) for one in drawn]) for name in ("x", "y", "weight"))
     values = code.encode(told, x + 0.5, y + 0.5).astype(np.float32)
     picture = np.repeat(np.arange(len(drawn)), [len(one.x) for one in drawn])
@@ -141,7 +141,7 @@ def centre_truth(windows: Sequence[Sample], code: Code, classes: int, stride: in
     present = np.array([float(one.heat.max(initial=0) >= 1) for one in drawn], np.float32)
     heat = np.stack([one.heat for one in drawn])
     tensors = [torch.from_numpy(part) for part in (heat, picture, y, x, values, weight, present, label)]
-    truth = CentreTruth(told, *tensors)
+    truth = CenterTargets(told, *tensors)
     return replace(truth, cover=torch.from_numpy(np.stack(covers))) if covers else truth
 
 

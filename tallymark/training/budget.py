@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 
 
-class Clock:
+class Budget:
     """done() runs from 0 to 1. With a budget, time is set aside for judging, for tuning and for writing the model.
 
     views: of each item when the model is tuned; it is judged by one.
     """
 
-    def __init__(self, steps: int, minutes: float | None, spent: float = 0.0, views: int = 1) -> None:
-        self.steps, self.budget, self.views = steps, None if minutes is None else 60 * minutes, views
+    def __init__(self, steps: int, minutes: float | None, spent: float = 0.0, tta_transforms: int = 1) -> None:
+        self.steps, self.budget, self.tta_transforms = steps, None if minutes is None else 60 * minutes, tta_transforms
         self.step = 0
         self._begun = time.monotonic() - spent
         self._judging = self._judged = 0.0
@@ -40,7 +40,7 @@ class Clock:
     def done(self) -> float:
         if self.budget is None:
             return min(self.step / self.steps, 1.0)
-        aside = min((1 + self.views) * self._judging + ASIDE, self.budget / 2)
+        aside = min((1 + self.tta_transforms) * self._judging + ASIDE, self.budget / 2)
         return min(self.spent / (self.budget - aside), 1.0)
 
     def remaining(self) -> float:

@@ -23,7 +23,7 @@ PATIENCE = timedelta(days=7)
 
 
 @dataclass(frozen=True)
-class Place:
+class Rank:
     """One process of a training. The first one (rank 0) judges, writes and talks."""
 
     device: torch.device
@@ -52,19 +52,19 @@ class Place:
 
 
 @contextmanager
-def take_place() -> Iterator[Place]:
+def join_ranks() -> Iterator[Rank]:
     """This process's place; torchrun tells it by environment variables."""
     keep_memory()
     world = int(os.environ.get("WORLD_SIZE", "1"))
     gpu = torch.cuda.is_available()
     if world == 1:
-        yield Place(torch.device("cuda" if gpu else "cpu"))
+        yield Rank(torch.device("cuda" if gpu else "cpu"))
         return
     dist.init_process_group("nccl" if gpu else "gloo", timeout=PATIENCE)
     try:
         local = int(os.environ.get("LOCAL_RANK", "0"))
         device = torch.device("cuda", local) if gpu else torch.device("cpu")
-        yield Place(device, dist.get_rank(), world)
+        yield Rank(device, dist.get_rank(), world)
     finally:
         dist.destroy_process_group()
 
@@ -86,7 +86,7 @@ def choose_precision(recipe: Recipe, device: torch.device) -> torch.dtype:
         if device.type == "cuda":
             fast = torch.cuda.is_bf16_supported(including_emulation=False)
         else:
-            fast = recipe.backbone == "plain" and _has_bf16()
+            fast = recipe.backbone == "mini_resnet" and _has_bf16()
         return torch.bfloat16 if fast else torch.float32
     return {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[recipe.precision]
 

@@ -14,8 +14,8 @@ from torch import Tensor
 from tallymark.core.problems import EVERY, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.data.catalog import Catalog
-from tallymark.detector.network import Classes
-from tallymark.inference.pipeline import Maps, Model, look
+from tallymark.detector.network import Classifier
+from tallymark.inference.pipeline import Maps, Model, infer
 
 PENALTY = 0.05
 """On the squares of the weights, of features that spread by 1: with a thousand features and few pictures, much."""
@@ -26,19 +26,19 @@ ENOUGH = 20_000
 """Pictures that it is made from, at most."""
 
 
-def begin_classes(network: Classes, catalog: Catalog, recipe: Recipe) -> None:
+def init_classifier(network: Classifier, catalog: Catalog, recipe: Recipe) -> None:
     """Fit the last layer of a network to a labelled catalog, whose pictures are shown as they are in prediction."""
     chosen = np.random.default_rng(recipe.seed).permutation(len(catalog))[:ENOUGH]
     catalog = catalog.select(np.sort(chosen))
     raw, truth = (
-        look(catalog, [as_features(network)], recipe.but(views=1), Problems(EVERY), "first look"),
+        infer(catalog, [as_features(network)], recipe.replace(tta=1), Problems(EVERY), "first look"),
         catalog.truth,
     )
     if truth is None or raw.chances is None:
         return
     last = network.head.linear
-    wanted = np.full((len(catalog), last.out_features), recipe.smoothing / last.out_features)
-    wanted[truth.item, truth.kind] += 1 - recipe.smoothing
+    wanted = np.full((len(catalog), last.out_features), recipe.label_smoothing / last.out_features)
+    wanted[truth.item, truth.labels] += 1 - recipe.label_smoothing
     seen = np.isfinite(raw.size[:, 0])
     features, chances = (torch.from_numpy(part[seen]).to(last.weight) for part in (raw.chances, wanted))
     weight, bias = fit_linear(features, chances)
@@ -47,7 +47,7 @@ def begin_classes(network: Classes, catalog: Catalog, recipe: Recipe) -> None:
         last.bias.copy_(bias)
 
 
-def as_features(network: Classes) -> Model:
+def as_features(network: Classifier) -> Model:
     """The network up to its last layer, which is shown pictures as bytes."""
     backbone, pool = copy.deepcopy(network.backbone).eval(), network.head.pool
     backbone.freeze(len(backbone.stages))  # which makes it quicker

@@ -21,10 +21,10 @@ from tallymark.detector.network import Network
 from tallymark.detector.weights import write_state
 from tallymark.training.adapter import as_model
 from tallymark.training.batches import Batch, Batches
-from tallymark.training.budget import Clock
-from tallymark.training.devices import Place, choose_precision
-from tallymark.training.optimizer import Average, make_optimiser, set_rate
-from tallymark.training.progress import Bar
+from tallymark.training.budget import Budget
+from tallymark.training.devices import Rank, choose_precision
+from tallymark.training.optimizer import EMA, make_optimizer, set_learning_rate
+from tallymark.training.progress import Progress
 
 CHECKPOINT = "checkpoint.pt"
 LOG = "log.jsonl"
@@ -35,24 +35,24 @@ TRIMMED_FROM = 0.4
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Evaluation:
     """What a network is worth on items that it was not trained with, as `better` (higher is better) and to print."""
 
     better: float
     shown: dict[str, float]
 
 
-Judge = Callable[[Network], Judgement]
+Evaluate = Callable[[Network], Evaluation]
 
 
-class Fit:
+class Trainer:
     """One training. Everything that changes in it is an attribute, and goes into a checkpoint."""
 
-    def __init__(self, network: Network, batches: Batches, recipe: Recipe, folder: Path, place: Place) -> None:
+    def __init__(self, network: Network, batches: Batches, recipe: Recipe, folder: Path, place: Rank) -> None:
         self.batches, self.recipe, self.folder, self.place = batches, recipe, folder, place
         self.network = network.to(place.device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
-        self.average = Average(self.network, recipe.average, recipe.anchor)
-        self.optimiser = make_optimiser(self.network, recipe)
+        self.average = EMA(self.network, recipe.ema_decay, recipe.weight_interpolation)
+        self.optimizer = make_optimizer(self.network, recipe)
         self.precision = choose_precision(recipe, place.device)
         self.scaler = torch.amp.GradScaler(place.device.type, enabled=self.precision == torch.float16)
         self.step, self.judgements = 0, 0
@@ -60,7 +60,7 @@ class Fit:
         self.best = -float("inf")
         self.best_weights: dict[str, Tensor] = {}
 
-    def run(self, judge: Judge, minutes: float | None, *, resume: bool = False) -> dict[str, Tensor]:
+    def run(self, judge: Evaluate, minutes: float | None, *, resume: bool = False) -> dict[str, Tensor]:
         """Train to the end; returns the averaged weights that the judge found best."""
         recipe, place, spent = self.recipe, self.place, 0.0
         if resume and (self.folder / CHECKPOINT).exists():
@@ -68,23 +68,23 @@ class Fit:
         else:
             self._begin()
         moves = math.ceil(recipe.epochs * len(self.batches) / recipe.accumulate)
-        clock = Clock(moves * recipe.accumulate, minutes, spent, recipe.views)
+        clock = Budget(moves * recipe.accumulate, minutes, spent, recipe.tta)
         clock.step = self.step
         forward: nn.Module = self.network if place.world == 1 else DistributedDataParallel(self.network)
         last_saved = time.monotonic()
-        with Bar(clock, talks=place.first) as bar:
+        with Progress(clock, talks=place.first) as bar:
             for batch in self._batches(clock):
                 done = place.agree(clock.done())
                 if done >= 1 and self._moved:
                     break
-                set_rate(self.optimiser, done, recipe.warmup)
-                parts = self._learn(forward, batch, trim=recipe.trim if done > TRIMMED_FROM else 0.0)
+                set_learning_rate(self.optimizer, done, recipe.warmup)
+                parts = self._learn(forward, batch, trim=recipe.loss_trim if done > TRIMMED_FROM else 0.0)
                 self.step += 1
                 clock.step = self.step
                 bar.update(parts)
                 if not self._moved:  # gradients are in no checkpoint
                     continue
-                if place.agree(float(clock.due(self.judgements, recipe.judged))):
+                if place.agree(float(clock.due(self.judgements, recipe.evaluations))):
                     self._judge(judge, clock, bar)
                     last_saved = time.monotonic()
                 elif place.first and time.monotonic() - last_saved > SAVED_EVERY:
@@ -107,13 +107,13 @@ class Fit:
             self.network.begin(truth)
         self.average.begin(self.network)
 
-    def _batches(self, clock: Clock) -> Iterator[Batch]:
+    def _batches(self, clock: Budget) -> Iterator[Batch]:
         """Batches without end, from where the training stands.
 
         What was made ahead of a judgement is not used after it: it may have changed where to look, and a training that
         goes on from there makes everything anew.
         """
-        count, calm_from = len(self.batches), 1 - self.recipe.calm
+        count, calm_from = len(self.batches), 1 - self.recipe.mix_off
         while True:
             epoch, start = divmod(self.step, count)
             first = epoch * count
@@ -142,16 +142,16 @@ class Fit:
             loss = torch.stack(list(parts.values())).sum() / self.recipe.accumulate
             self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]  # torch has no type for it
         if moves:
-            self.scaler.unscale_(self.optimiser)
-            norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
+            self.scaler.unscale_(self.optimizer)
+            norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.grad_clip)
             if self.scaler.is_enabled() or torch.isfinite(norm):  # one bad batch must not ruin the weights
-                self.scaler.step(self.optimiser)
+                self.scaler.step(self.optimizer)
             self.scaler.update()
-            self.optimiser.zero_grad(set_to_none=True)
+            self.optimizer.zero_grad(set_to_none=True)
             self.average.follow(self.network)
         return {name: float(part.detach()) for name, part in parts.items()}
 
-    def _judge(self, judge: Judge, clock: Clock, bar: Bar, *, last: bool = False) -> None:
+    def _judge(self, judge: Evaluate, clock: Budget, bar: Progress, *, last: bool = False) -> None:
         """Judge the averaged weights by the official rule; unless it is for the last time, find where to look next."""
         self.judgements, self.judged_at = self.judgements + 1, self.step
         source = self.batches.source
@@ -160,7 +160,7 @@ class Fit:
             judgement = judge(network)
             judged = time.monotonic()
             if not last:
-                source.revisit(as_model(network))
+                source.mine_hard_negatives(as_model(network))
             clock.judged(judged - begun, time.monotonic() - judged)
             self._note(judgement, clock, bar)
         if not last:
@@ -168,7 +168,7 @@ class Fit:
         if self.place.first:
             self._save(clock)
 
-    def _note(self, judgement: Judgement, clock: Clock, bar: Bar) -> None:
+    def _note(self, judgement: Evaluation, clock: Budget, bar: Progress) -> None:
         """Keep the averaged weights if they are the best, and write the judgement down."""
         better = -float("inf") if math.isnan(judgement.better) else judgement.better
         if better >= self.best:  # where nothing can be scored, the last is kept
@@ -186,14 +186,14 @@ class Fit:
             log.write(json.dumps(line) + "\n")
         bar.judged(line)
 
-    def _save(self, clock: Clock) -> None:
+    def _save(self, clock: Budget) -> None:
         """Write down all that a training needs to go on from here."""
         state = {
             "network": self.network.state_dict(),
             "average": self.average.network.state_dict(),
             "average_steps": self.average.steps,
             "first": self.average.first,
-            "optimiser": self.optimiser.state_dict(),
+            "optimiser": self.optimizer.state_dict(),
             "scaler": self.scaler.state_dict(),
             "random": torch.get_rng_state(),
             "step": self.step,
@@ -217,7 +217,7 @@ class Fit:
         self.network.load_state_dict(state["network"])
         self.average.network.load_state_dict(state["average"])
         self.average.steps, self.average.first = state["average_steps"], state["first"]
-        self.optimiser.load_state_dict(state["optimiser"])
+        self.optimizer.load_state_dict(state["optimiser"])
         self.scaler.load_state_dict(state["scaler"])
         torch.set_rng_state(state["random"].cpu())
         self.step, self.judgements, self.judged_at = (state[name] for name in ("step", "judgements", "judged_at"))

@@ -12,7 +12,7 @@ from tallymark.core.recipe import Recipe
 from tallymark.detector.network import Network
 
 
-def make_optimiser(network: Network, recipe: Recipe) -> torch.optim.AdamW:
+def make_optimizer(network: Network, recipe: Recipe) -> torch.optim.AdamW:
     """The backbone learns at a share of the rate, and only matrices decay. Each group keeps its own height."""
     groups = []
     for in_backbone in (True, False):
@@ -23,24 +23,26 @@ def make_optimiser(network: Network, recipe: Recipe) -> torch.optim.AdamW:
                 if weight.requires_grad and name.startswith("backbone.") == in_backbone and (weight.ndim > 1) == decays
             ]
             if chosen:
-                height = recipe.rate * (recipe.body if in_backbone else 1)
-                groups.append({"params": chosen, "height": height, "weight_decay": recipe.decay if decays else 0.0})
-    return torch.optim.AdamW(groups, lr=recipe.rate)
+                height = recipe.learning_rate * (recipe.backbone_lr_scale if in_backbone else 1)
+                groups.append(
+                    {"params": chosen, "height": height, "weight_decay": recipe.weight_decay if decays else 0.0}
+                )
+    return torch.optim.AdamW(groups, lr=recipe.learning_rate)
 
 
-def set_rate(optimiser: torch.optim.Optimizer, done: float, warmup: float) -> float:
+def set_learning_rate(optimizer: torch.optim.Optimizer, done: float, warmup: float) -> float:
     """Rise in a straight line, then fall along a cosine to a hundredth; returns the share of the height."""
     if done < warmup:
         share = max(done / warmup, 0.01)
     else:
         fallen = min((done - warmup) / max(1 - warmup, 1e-9), 1)
         share = 0.01 + 0.99 * (1 + math.cos(math.pi * fallen)) / 2
-    for group in optimiser.param_groups:
+    for group in optimizer.param_groups:
         group["lr"] = group["height"] * share
     return share
 
 
-class Average:
+class EMA:
     """A copy of the network whose weights follow the trained ones slowly; it predicts better than they do.
 
     anchor: how much of what it began with stays in it. Between the two lie weights that err less than either

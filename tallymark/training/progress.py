@@ -8,13 +8,13 @@ from types import TracebackType
 from typing import Any
 
 from tallymark.core.console import SAID_EVERY, duration
-from tallymark.training.budget import Clock
+from tallymark.training.budget import Budget
 
 
-class Bar:
+class Progress:
     """A bar on standard error if that is a terminal; else lines."""
 
-    def __init__(self, clock: Clock, *, talks: bool = True) -> None:
+    def __init__(self, clock: Budget, *, talks: bool = True) -> None:
         self.clock, self.talks = clock, talks
         self._sums: dict[str, float] = {}
         self._count, self._since = 0, time.monotonic()
@@ -22,7 +22,7 @@ class Bar:
         self._score = ""
         self._bar: Any = None
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> Progress:
         if self.talks and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn

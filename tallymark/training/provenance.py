@@ -14,7 +14,7 @@ LEARNED = "learned.csv"
 """The name of the list of items that a model learned from, in the folder of its weights; a fix list by its form."""
 
 
-def weights_for(weights: str, fold: str, judged: Catalog) -> str:
+def starting_weights(weights: str, fold: str, judged: Catalog) -> str:
     """Where the model of a fold starts: of a run of several models, at the one that held out the same fold.
 
     fold: the name of its folder if there are several. Weights that learned from items that are judged are refused.
@@ -25,21 +25,21 @@ def weights_for(weights: str, fold: str, judged: Catalog) -> str:
             found, remedy = f"no {fold}", "train that run with as many models and the same folds"
             raise BadInput(Problem("other_folds", weights, found, "a model for each fold", remedy))
         run = run / fold
-    if known := learned_before(str(run)).intersection(judged.items.ids):
+    if known := trained_on(str(run)).intersection(judged.items.ids):
         found = f"weights that learned from {len(known)} of the {len(judged)} items to be judged, as {min(known)}"
         remedy = f"hold out the same folds as that run did; if other items have these names, delete its {LEARNED}"
         raise BadInput(Problem("known_items", str(run), found, "weights that have not seen them", remedy))
     return str(run)
 
 
-def learned_before(weights: str) -> set[str]:
+def trained_on(weights: str) -> set[str]:
     """The items that weights learned from, as far as the run that they belong to tells."""
     path = Path(weights)
     listed = (of_run(path) if path.is_dir() else path).parent / LEARNED
     return _read(listed) if path.exists() and listed.exists() else set()
 
 
-def note_learned(folder: Path, items: set[str], *, resume: bool) -> None:
+def record_provenance(folder: Path, items: set[str], *, resume: bool) -> None:
     """Write down what a model learns from. One that is gone on with must learn from the same."""
     path = folder / LEARNED
     if resume and path.exists() and (other := _read(path) ^ items):

@@ -11,31 +11,31 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
-from tallymark.core.recipe import LidarRecipe, PictureRecipe, Recipe, SoundRecipe, class_groups
-from tallymark.data.annotations import Annotations, join_items
+from tallymark.core.recipe import AudioRecipe, ImageRecipe, LidarRecipe, Recipe, head_groups_of
+from tallymark.data.annotations import Annotations, concat_items
 from tallymark.data.catalog import Catalog
 from tallymark.data.folds import Folds, make_folds
 from tallymark.data.items import Items
-from tallymark.detector.network import Classes, Network, make_network
+from tallymark.detector.network import Classifier, Network, make_network
 from tallymark.detector.weights import WEIGHTS, read_state, write_state
-from tallymark.geometry import Instants
-from tallymark.inference.metadata import Card
-from tallymark.inference.pipeline import Raw, join_raw
-from tallymark.inference.recall_curve import Curve, measure
+from tallymark.geometry import Events
+from tallymark.inference.metadata import Metadata
+from tallymark.inference.pipeline import Candidates, concat_candidates
+from tallymark.inference.recall_curve import RecallCurve, measure
 from tallymark.inference.run import MODEL, Run
 from tallymark.inference.tuning import Rule, Tuning, cross_tuned, tune
-from tallymark.modalities.audio.dataset import Recordings
-from tallymark.modalities.image.dataset import Pictures
-from tallymark.modalities.lidar.dataset import Sweeps
+from tallymark.modalities.audio.dataset import AudioDataset
+from tallymark.modalities.image.dataset import ImageDataset
+from tallymark.modalities.lidar.dataset import LidarDataset
 from tallymark.scoring.score import Score
-from tallymark.training.batches import Batches, Source, Together
-from tallymark.training.devices import Place, take_place
-from tallymark.training.evaluator import Official
+from tallymark.training.batches import Batches, ConcatDataset, Dataset
+from tallymark.training.devices import Rank, join_ranks
+from tallymark.training.evaluator import Evaluator
 from tallymark.training.export import export
-from tallymark.training.extra_data import refuse_judged, renumber
-from tallymark.training.linear_probe import begin_classes
-from tallymark.training.loop import CHECKPOINT, Fit
-from tallymark.training.provenance import learned_before, note_learned, weights_for
+from tallymark.training.extra_data import align_to_classes, refuse_held_out
+from tallymark.training.linear_probe import init_classifier
+from tallymark.training.loop import CHECKPOINT, Trainer
+from tallymark.training.provenance import record_provenance, starting_weights, trained_on
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class Trained:
     tuning: Tuning
     score: Score
     problems: Problems
-    told: Raw
+    told: Candidates
     judged: Catalog
-    curve: Curve | None = None
+    curve: RecallCurve | None = None
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ class Held:
 
 def train(plan: Plan) -> Trained | None:
     """Train, tune and write the run. None in all processes of a distributed training but the first."""
-    with take_place() as place:
+    with join_ranks() as place:
         run, classes, problems = Run(plan.folder), class_names(plan.catalog), Problems(EVERY)
-        plan = replace(plan, also=tuple(renumber(more, classes) for more in plan.also))
+        plan = replace(plan, also=tuple(align_to_classes(more, classes) for more in plan.also))
         if place.first:
             run.refuse(plan.recipe, resume=plan.resume)
         held = hold_out(plan)
@@ -102,19 +102,19 @@ def train(plan: Plan) -> Trained | None:
         networks = [_train_one(plan, one, len(held), classes, place, problems) for one in held]
         if not place.first:
             return None
-        judges = [Official(one.judged, plan.recipe, plan.rule) for one in held]
+        judges = [Evaluator(one.judged, plan.recipe, plan.rule) for one in held]
         told = [judge.predict(network) for judge, network in zip(judges, networks, strict=True)]
         for judge in judges:
             _tell(judge.problems, problems)
         tuning, score = settle_on(plan, told, held)
-        raw, curve = join_raw(told), None
-        if isinstance(plan.recipe, SoundRecipe):
-            curve = measure(raw, join_items([_truth(one.judged) for one in held]), plan.recipe, plan.rule)
+        raw, curve = concat_candidates(told), None
+        if isinstance(plan.recipe, AudioRecipe):
+            curve = measure(raw, concat_items([_truth(one.judged) for one in held]), plan.recipe, plan.rule)
         if curve is not None:
             score = replace(score, details=score.details | curve.quoted())
         facts = {"score": score.value, "judged": sum(len(one.judged) for one in held)}
         prices = {} if curve is None else curve.as_dict()
-        card = Card(plan.challenge, tuning.recipe, classes, facts, prices, usual_length(plan.catalog))
+        card = Metadata(plan.challenge, tuning.recipe, classes, facts, prices, usual_length(plan.catalog))
         for network, one in zip(networks, held, strict=True):
             export(network, card, one.folder / MODEL)
         run.end(tuning, score, problems, curve)
@@ -126,16 +126,16 @@ def hold_out(plan: Plan) -> list[Held]:
     """The official validation set if there is one and a single model is wanted; else a fold for each model."""
     recipe, catalog = plan.recipe, plan.catalog
     known = catalog.select(catalog.labelled)
-    parts = ("train", "val") if recipe.clean else ("train",)
-    own, val = known.of(*parts), known.of("val")
-    if recipe.models == 1 and plan.folds is None and len(val) and not recipe.clean:
+    parts = ("train", "val") if recipe.train_on_val else ("train",)
+    own, val = known.in_split(*parts), known.in_split("val")
+    if recipe.train_folds == 1 and plan.folds is None and len(val) and not recipe.train_on_val:
         return [_held(plan, own, val)]
     folds = plan.folds or _deal(own, recipe)
-    if recipe.models > folds.count:
-        found, remedy = f"models={recipe.models}", "ask for fewer models, or deal more folds"
+    if recipe.train_folds > folds.count:
+        found, remedy = f"train_folds={recipe.train_folds}", "ask for fewer models, or deal more folds"
         raise BadInput(Problem("bad_option", "recipe", found, f"at most {folds.count}, one for each fold", remedy))
     held, root = [], str(catalog.root)
-    for fold in range(recipe.models):
+    for fold in range(recipe.train_folds):
         learned, judged = folds.split(own, fold)
         if not len(judged):
             found, expected = f"no labelled item in fold {fold}", "some in each fold that is held out"
@@ -144,22 +144,22 @@ def hold_out(plan: Plan) -> list[Held]:
         if not len(learned):
             found, expected = f"all labelled items in fold {fold}", "others to learn from"
             raise BadInput(Problem("empty_fold", root, found, expected, "deal at least 2 folds"))
-        held.append(_held(plan, learned, judged, "" if recipe.models == 1 else f"fold-{fold}"))
+        held.append(_held(plan, learned, judged, "" if recipe.train_folds == 1 else f"fold-{fold}"))
     return held
 
 
 def _held(plan: Plan, learned: Catalog, judged: Catalog, fold: str = "") -> Held:
     """fold: the name of the model's own folder, where there are several. What is judged must be unknown to it."""
     for more in plan.also:
-        refuse_judged(more, judged)
-    return Held(learned, judged, plan.folder / fold, weights_for(plan.recipe.weights, fold, judged))
+        refuse_held_out(more, judged)
+    return Held(learned, judged, plan.folder / fold, starting_weights(plan.recipe.weights, fold, judged))
 
 
 def _deal(catalog: Catalog, recipe: Recipe) -> Folds:
-    if recipe.apart == "items":
+    if recipe.fold_by == "items":
         catalog = replace(catalog, items=Items(catalog.items.ids), cells=1)
         if catalog.truth is not None:
-            catalog = replace(catalog, truth=catalog.truth.onto(catalog.items))
+            catalog = replace(catalog, truth=catalog.truth.reindex(catalog.items))
     return make_folds(catalog, recipe.folds, recipe.seed, or_fewer=True)
 
 
@@ -170,13 +170,13 @@ def class_names(catalog: Catalog) -> tuple[str, ...]:
 def usual_length(catalog: Catalog) -> float | None:
     """The median length of the calls, in seconds; None if no length is known."""
     shapes = None if catalog.truth is None else catalog.truth.shapes
-    if not isinstance(shapes, Instants) or shapes.length is None or not np.isfinite(shapes.length).any():
+    if not isinstance(shapes, Events) or shapes.length is None or not np.isfinite(shapes.length).any():
         return None
     return round(float(np.nanmedian(shapes.length)), 3)
 
 
 def _network(recipe: Recipe, weights: str, classes: tuple[str, ...]) -> Network:
-    return make_network(recipe.but(weights=weights), max(len(classes), 1), class_groups(recipe, classes))
+    return make_network(recipe.replace(weights=weights), max(len(classes), 1), head_groups_of(recipe, classes))
 
 
 def _tell(some: Problems, problems: Problems) -> None:
@@ -186,27 +186,27 @@ def _tell(some: Problems, problems: Problems) -> None:
 
 
 def _train_one(
-    plan: Plan, held: Held, models: int, classes: tuple[str, ...], place: Place, problems: Problems
+    plan: Plan, held: Held, models: int, classes: tuple[str, ...], place: Rank, problems: Problems
 ) -> Network:
     """One model; if it was trained before the interruption that is resumed from, only its weights are read."""
     recipe, folder, learned = plan.recipe, held.folder, (held.learned, *plan.also)
     if place.first:
         folder.mkdir(parents=True, exist_ok=True)
-        items = learned_before(held.weights).union(*(one.items.ids for one in learned))
-        note_learned(folder, items, resume=plan.resume)
+        items = trained_on(held.weights).union(*(one.items.ids for one in learned))
+        record_provenance(folder, items, resume=plan.resume)
     network = _network(recipe, held.weights, classes)
     finished, going_on = folder / WEIGHTS, plan.resume and (folder / CHECKPOINT).exists()
     if plan.resume and finished.exists():
         network.load_state_dict(read_state(finished))
         return network.eval()
-    sources = [make_source(catalog, recipe) for catalog in learned]
-    source: Source = sources[0] if len(sources) == 1 else Together(sources)
+    sources = [make_dataset(catalog, recipe) for catalog in learned]
+    source: Dataset = sources[0] if len(sources) == 1 else ConcatDataset(sources)
     batches = Batches(source, recipe, max(len(classes), 1), place.rank, place.world)
     minutes = None if plan.minutes is None else plan.minutes / models
-    judge = Official(held.judged, recipe.but(views=1), plan.rule)  # one view tells epochs apart as well as eight
-    fit, begun = Fit(network, batches, recipe, folder, place), time.monotonic()
-    if place.first and isinstance(network, Classes) and recipe.weights != "none" and not (network.begun or going_on):
-        begin_classes(network, held.learned, recipe)
+    judge = Evaluator(held.judged, recipe.replace(tta=1), plan.rule)  # one view tells epochs apart as well as eight
+    fit, begun = Trainer(network, batches, recipe, folder, place), time.monotonic()
+    if place.first and isinstance(network, Classifier) and recipe.weights != "none" and not (network.begun or going_on):
+        init_classifier(network, held.learned, recipe)
     left = None if minutes is None else max(minutes - (time.monotonic() - begun) / 60, minutes / 10)
     weights = fit.run(judge, left, resume=plan.resume)
     for one in sources:
@@ -217,24 +217,24 @@ def _train_one(
     return network.eval()
 
 
-def make_source(catalog: Catalog, recipe: Recipe) -> Pictures | Recordings | Sweeps:
+def make_dataset(catalog: Catalog, recipe: Recipe) -> ImageDataset | AudioDataset | LidarDataset:
     """The items of a catalog as windows to learn from, by the kind of the recipe."""
-    if isinstance(recipe, SoundRecipe):
-        return Recordings(catalog, recipe)
+    if isinstance(recipe, AudioRecipe):
+        return AudioDataset(catalog, recipe)
     if isinstance(recipe, LidarRecipe):
-        return Sweeps(catalog, recipe)
-    if isinstance(recipe, PictureRecipe):
-        return Pictures(catalog, recipe)
-    raise ValueError(f"nothing is known of learning {recipe.finds}")
+        return LidarDataset(catalog, recipe)
+    if isinstance(recipe, ImageRecipe):
+        return ImageDataset(catalog, recipe)
+    raise ValueError(f"nothing is known of learning {recipe.task}")
 
 
-def settle_on(plan: Plan, told: Sequence[Raw], held: Sequence[Held]) -> tuple[Tuning, Score]:
+def settle_on(plan: Plan, told: Sequence[Candidates], held: Sequence[Held]) -> tuple[Tuning, Score]:
     """The settings that are best on all items held out, and the score of items under settings tuned without them.
 
     With one model there is nothing else to tune on, and the score is that of the tuned items themselves.
     """
     truths = [_truth(one.judged) for one in held]
-    tuning = tune(join_raw(told), join_items(truths), plan.recipe, plan.rule)
+    tuning = tune(concat_candidates(told), concat_items(truths), plan.recipe, plan.rule)
     if len(told) == 1:
         return tuning, tuning.score
     return tuning, cross_tuned(told, truths, plan.recipe, plan.rule)

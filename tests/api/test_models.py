@@ -37,7 +37,7 @@ def test_outputs_need_a_folder(tmp_path: Path) -> None:
 
 
 def test_the_part_that_was_looked_at_is_said(sets: Path) -> None:
-    options = {"views": 1, "side": 64}
+    options = {"tta": 1, "image_size": 64}
     (note,) = tallymark.predict("wheat", sets / "wheat", **options).notes
     assert note == "looked at part test: 3 of 15 pictures; --part all looks at all"
     assert not tallymark.predict("wheat", sets / "wheat", part="all", **options).notes
@@ -46,11 +46,11 @@ def test_the_part_that_was_looked_at_is_said(sets: Path) -> None:
 @pytest.mark.parametrize(("pixels", "said"), [(1024, False), (2048, True)])
 def test_large_photographs_that_are_shown_small_are_said(pixels: int, said: bool, tmp_path: Path) -> None:
     cv2.imwrite(str(tmp_path / "a.jpg"), np.zeros((pixels // 2, pixels, 3), np.uint8))
-    notes = tallymark.predict("wheat", tmp_path, views=1).notes
-    assert [f"side={pixels // 2}" in note for note in notes] == [True] * said
+    notes = tallymark.predict("wheat", tmp_path, tta=1).notes
+    assert [f"image_size={pixels // 2}" in note for note in notes] == [True] * said
 
 
 def test_a_side_beyond_reason_is_refused(tmp_path: Path) -> None:
     cv2.imwrite(str(tmp_path / "a.jpg"), np.zeros((64, 64, 3), np.uint8))
-    with pytest.raises(BadInput, match="side=99999999"):
-        tallymark.predict("wheat", tmp_path, side=99999999)
+    with pytest.raises(BadInput, match="image_size=99999999"):
+        tallymark.predict("wheat", tmp_path, image_size=99999999)

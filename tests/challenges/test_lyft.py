@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallymark.api import data as verbs
+from tallymark.api import data as api_data
 from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.core.problems import BadInput
 from tallymark.core.registry import challenge
@@ -32,12 +32,12 @@ def scene(seed: int) -> tuple[Annotations[Cuboids], Annotations[Cuboids]]:
     label = rng.integers(0, 3, 35)
     twin = np.flatnonzero(item[1:] == item[:-1])[::3] + 1  # nearly coincides with the truth before it
     rows[twin], label[twin] = rows[twin - 1] + 0.05, label[twin - 1]
-    truth = Annotations.gather(items, item, Cuboids.of(rows), label=label, classes=CLASSES)
+    truth = Annotations.from_rows(items, item, Cuboids.of(rows), label=label, classes=CLASSES)
     copy = np.sort(rng.integers(0, 35, 45))
     moved = rows[copy] + rng.normal(0, 0.15, (45, 7)) * (1, 1, 1, 0.5, 0.5, 0.5, 0.3)
     other = np.where(rng.random(45) < 0.1, rng.integers(0, 4, 45), label[copy])
     score = rng.permutation(45) / 45
-    return truth, Annotations.gather(items, item[copy], Cuboids.of(moved), label=other, score=score, classes=CLASSES)
+    return truth, Annotations.from_rows(items, item[copy], Cuboids.of(moved), label=other, score=score, classes=CLASSES)
 
 
 def overlaps(
@@ -49,20 +49,20 @@ def overlaps(
 
 
 def rows_of(made: Annotations[Cuboids], sample: int, kind: int | None) -> np.ndarray:
-    mine = (made.item == sample) & ((made.kind == kind) if kind is not None else True)
+    mine = (made.item == sample) & ((made.labels == kind) if kind is not None else True)
     rows = np.flatnonzero(mine)
-    return rows[np.argsort(-made.confidence[rows], kind="stable")] if made.score is not None else rows
+    return rows[np.argsort(-made.scores[rows], kind="stable")] if made.score is not None else rows
 
 
 def reference(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], metric: str, class_mode: str) -> float:
     values, mode = [], "best_overall" if metric == "mlebench" else "best_unmatched"
     for threshold in THRESHOLDS:
         if metric == "sdk":
-            values.append(np.mean([_whole_set(truth, predicted, kind, threshold) for kind in np.unique(truth.kind)]))
+            values.append(np.mean([_whole_set(truth, predicted, kind, threshold) for kind in np.unique(truth.labels)]))
             continue
         per_sample = []
         for sample in range(SAMPLES):
-            kinds = sorted({*truth.kind[truth.item == sample], *predicted.kind[predicted.item == sample]})
+            kinds = sorted({*truth.labels[truth.item == sample], *predicted.labels[predicted.item == sample]})
             counts = {}
             for kind in [None] if class_mode == "agnostic" else kinds:
                 t, p = rows_of(truth, sample, kind), rows_of(predicted, sample, kind)
@@ -86,8 +86,8 @@ def _whole_set(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], kin
     for sample in range(SAMPLES):
         t, p = rows_of(truth, sample, kind), rows_of(predicted, sample, kind)
         hits |= dict(zip(p.tolist(), greedy(overlaps(truth, predicted, t, p), threshold, "best_overall"), strict=True))
-    ranked = sorted(hits, key=lambda row: -predicted.confidence[row])
-    return average_precision([hits[row] for row in ranked], int((truth.kind == kind).sum()))
+    ranked = sorted(hits, key=lambda row: -predicted.scores[row])
+    return average_precision([hits[row] for row in ranked], int((truth.labels == kind).sum()))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -105,7 +105,7 @@ def _whole_set(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], kin
 def test_equals_plain_loops(options: dict[str, Any], seed: int) -> None:
     truth, predicted = scene(seed)
     what = challenge("lyft")
-    got = what.score(truth, predicted, what.reading(**options)).value
+    got = what.score(truth, predicted, what.rule_options(**options)).value
     expected = reference(truth, predicted, options["metric"], options.get("class_mode", "within"))
     assert 0 < got < 1
     assert got == pytest.approx(expected, abs=1e-12)
@@ -116,5 +116,5 @@ def test_an_unknown_class_is_refused_or_kept_as_one_that_nothing_matches(tmp_pat
     truth.write_text("Id,PredictionString\ns,0 0 0 2 4 2 0 car\n")
     submission.write_text("Id,PredictionString\ns,0.9 0 0 0 2 4 2 0 car 0.8 9 9 0 2 4 2 0 Car\n")
     with pytest.raises(BadInput, match="did you mean 'car'"):
-        verbs.score("lyft", truth, submission)
-    assert verbs.score("lyft", truth, submission, unknown_class="keep").value == 0.5
+        api_data.score("lyft", truth, submission)
+    assert api_data.score("lyft", truth, submission, unknown_class="keep").value == 0.5

@@ -55,8 +55,8 @@ def files(request: pytest.FixtureRequest, good: Callable[[str], tuple[Path, Path
 
 def test_help_names_every_verb() -> None:
     text = run("--help")
-    verbs = ("list", "check", "score", "compare", "repair", "explore", "split", "synth", "train", "predict", "demo")
-    assert all(verb in text for verb in verbs)
+    api_data = ("list", "check", "score", "compare", "repair", "explore", "folds", "synth", "train", "predict", "demo")
+    assert all(verb in text for verb in api_data)
 
 
 def test_list_names_the_challenges_and_of_one_its_readings() -> None:
@@ -323,16 +323,16 @@ def test_data_from_synth_to_folds(name: str, sets: Path, tmp_path: Path) -> None
     listed = json.loads(run("check", name, sets / name, "--json", code=2 if name == "ships" else 0))
     assert listed["items"] == SMALL[name]["items"]
     assert set(listed["counts"]) <= {"shared_scene"}
-    assert "written to" in run("split", name, sets / name, "--folds", 2, "--out", tmp_path / "folds.csv")
+    assert "written to" in run("folds", name, sets / name, "--folds", 2, "--out", tmp_path / "folds.csv")
     assert pl.read_csv(tmp_path / "folds.csv")["fold"].n_unique() == 2
     assert "look at" in run("explore", name, sets / name, "--out", tmp_path / "page.html")
     assert "<html" in (tmp_path / "page.html").read_text()[:500]
 
 
 def test_split_as_json(sets: Path, tmp_path: Path) -> None:
-    made = json.loads(run("split", "food", sets / "food", "--folds", 4, "--out", tmp_path / "f.csv", "--json"))
+    made = json.loads(run("folds", "food", sets / "food", "--folds", 4, "--out", tmp_path / "f.csv", "--json"))
     assert [row["fold"] for row in made["folds"]] == [0, 1, 2, 3]
-    assert "too_few_groups" in run("split", "lyft", sets / "lyft", "--folds", 50, "--out", tmp_path / "f.csv", code=2)
+    assert "too_few_groups" in run("folds", "lyft", sets / "lyft", "--folds", 50, "--out", tmp_path / "f.csv", code=2)
 
 
 def test_check_writes_a_fix_list(sets: Path, tmp_path: Path) -> None:

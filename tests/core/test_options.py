@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tallymark.core.options import describe, options, parse_assignments, parse_reading
+from tallymark.core.options import describe, options, parse_assignments, parse_options
 from tallymark.core.problems import BadInput
 from tallymark.core.registry import challenge, challenge_names
 
@@ -24,8 +24,8 @@ from tallymark.core.registry import challenge, challenge_names
     ],
 )
 def test_values_are_converted(name: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
-    reading = describe(parse_reading(challenge(name).reading, given))
-    assert {key: reading[key] for key in expected} == expected
+    rule_options = describe(parse_options(challenge(name).rule_options, given))
+    assert {key: rule_options[key] for key in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_values_are_converted(name: str, given: dict[str, Any], expected: dict[s
 )
 def test_nonsense_is_refused(name: str, given: dict[str, Any]) -> None:
     with pytest.raises(BadInput):
-        parse_reading(challenge(name).reading, given)
+        parse_options(challenge(name).rule_options, given)
 
 
 def test_all_wrong_options_are_listed() -> None:
     with pytest.raises(BadInput) as caught:
-        parse_reading(challenge("wheat").reading, {"matsch": "x", "match": "y", "extra": "ignore"})
+        parse_options(challenge("wheat").rule_options, {"matsch": "x", "match": "y", "extra": "ignore"})
     assert [problem.kind for problem in caught.value.problems] == ["unknown_option", "bad_option"]
 
 
@@ -62,6 +62,6 @@ def test_an_assignment_is_split_at_its_first_sign() -> None:
 
 @pytest.mark.parametrize("name", challenge_names())
 def test_every_option_is_described(name: str) -> None:
-    described = options(challenge(name).reading)
+    described = options(challenge(name).rule_options)
     assert described
     assert all(option.values and option.default for option in described)

@@ -12,32 +12,40 @@ from hypothesis import strategies as st
 from tallymark.api.models import find_preset
 from tallymark.core.options import as_assignments, options, parse_assignments
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import LidarRecipe, PictureRecipe, Recipe, SoundRecipe, class_cuts, class_groups, read_recipe
-from tallymark.modalities.inputs import ear_of
-from tallymark.modalities.lidar.sweeps import bird_of
+from tallymark.core.recipe import (
+    AudioRecipe,
+    ImageRecipe,
+    LidarRecipe,
+    Recipe,
+    class_thresholds_of,
+    head_groups_of,
+    read_recipe,
+)
+from tallymark.modalities.inputs import spectrogram_config
+from tallymark.modalities.lidar.sweeps import bev_grid
 from tests.made import NAMES
 
-FINDS = {"wheat": "boxes", "ships": "masks", "food": "labels", "upcalls": "instants", "lyft": "cuboids"}
+FINDS = {"wheat": "boxes", "ships": "masks", "food": "labels", "upcalls": "events", "lyft": "cuboids"}
 OTHER: dict[str, object] = {
-    "finds": "masks", "backbone": "lite0", "weights": 'a "b"\\c é', "width": 7, "frozen": 3, "stride": 16, "zoom": 1.25,
-    "tilt": 33.5, "clean": True, "rate": 1e-7, "decay": 0.0, "average": 0.99999, "precision": "bf16", "seed": 0,
-    "views": 8, "merge": "wbf", "cut": 1.0, "gate": 1e-9, "apart": "items",
+    "task": "masks", "backbone": "efficientnet_lite0", "weights": 'a "b"\\c é', "width": 7, "frozen_stages": 3, "stride": 16, "scale_jitter": 1.25,
+    "rotate_degrees": 33.5, "train_on_val": True, "learning_rate": 1e-7, "weight_decay": 0.0, "ema_decay": 0.99999, "precision": "bf16", "seed": 0,
+    "tta": 8, "fusion": "wbf", "score_threshold": 1.0, "image_threshold": 1e-9, "fold_by": "items",
 }  # fmt: skip
 
 
 def problem_of(**given: object) -> Problem:
     with pytest.raises(BadInput) as caught:
-        PictureRecipe().but(**given)
+        ImageRecipe().replace(**given)
     (problem,) = caught.value.problems
     return problem
 
 
 def test_a_recipe_is_read_as_it_was_saved(tmp_path: Path) -> None:
-    recipe = PictureRecipe().but(**OTHER)
+    recipe = ImageRecipe().replace(**OTHER)
     assert {name: asdict(recipe)[name] for name in OTHER} == OTHER
     recipe.save(tmp_path / "r.toml")
     assert read_recipe(tmp_path / "r.toml") == recipe
-    assert recipe != PictureRecipe()
+    assert recipe != ImageRecipe()
 
 
 @given(
@@ -48,14 +56,16 @@ def test_any_value_survives_a_file(
     tmp_path_factory: pytest.TempPathFactory, rate: float, cut: float, width: int, clean: bool, weights: str
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "recipe.toml"
-    recipe = PictureRecipe().but(rate=rate, cut=cut, width=width, clean=clean, weights=weights)
+    recipe = ImageRecipe().replace(
+        learning_rate=rate, score_threshold=cut, width=width, train_on_val=clean, weights=weights
+    )
     recipe.save(path)
     assert read_recipe(path) == recipe
 
 
 def test_fields_that_a_file_lacks_have_their_default(tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text("side = 640\n")
-    assert read_recipe(tmp_path / "r.toml") == PictureRecipe().but(side=640)
+    assert read_recipe(tmp_path / "r.toml") == ImageRecipe().replace(image_size=640)
 
 
 @pytest.mark.parametrize("content", [b"side = ", b"\xff\xfe", None])
@@ -69,11 +79,19 @@ def test_a_file_that_is_no_recipe(tmp_path: Path, content: bytes | None) -> None
 
 
 def test_the_text_of_a_command_line_says_the_same() -> None:
-    given = parse_assignments(["views=8", "clean=yes", "cut=.25", "stride=8", "weights=imagenet", "seed=0"])
-    recipe = PictureRecipe().but(**given)
-    assert (recipe.views, recipe.clean, recipe.cut, recipe.stride, recipe.weights) == (8, True, 0.25, 8, "imagenet")
+    given = parse_assignments(
+        ["tta=8", "train_on_val=yes", "score_threshold=.25", "stride=8", "weights=imagenet", "seed=0"]
+    )
+    recipe = ImageRecipe().replace(**given)
+    assert (recipe.tta, recipe.train_on_val, recipe.score_threshold, recipe.stride, recipe.weights) == (
+        8,
+        True,
+        0.25,
+        8,
+        "imagenet",
+    )
     typed = parse_assignments(as_assignments(recipe).split("  "))
-    assert PictureRecipe().but(**typed) == recipe
+    assert ImageRecipe().replace(**typed) == recipe
 
 
 @pytest.mark.parametrize(
@@ -91,13 +109,13 @@ def test_an_unknown_key_names_the_nearest(name: str, meant: str | None) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("finds", "circles"), ("stride", 5), ("stride", "4.0"), ("stride", True), ("views", 3), ("views", "eight"),
-        ("cut", 1.01), ("cut", -0.1), ("cut", "nan"), ("cut", "half"), ("cut", None),
-        ("tilt", -1), ("tilt", "inf"), ("decay", "nan"),
-        ("frozen", -1), ("frozen", 1.5), ("frozen", ""), ("seed", "1e3"), ("seed", True),
-        ("width", 0), ("epochs", "0"), ("batch", 2.5), ("side", 10**10),
-        ("rate", 0), ("rate", "inf"), ("zoom", -1),
-        ("clean", "maybe"), ("clean", 1), ("clean", ""),
+        ("task", "circles"), ("stride", 5), ("stride", "4.0"), ("stride", True), ("tta", 3), ("tta", "eight"),
+        ("score_threshold", 1.01), ("score_threshold", -0.1), ("score_threshold", "nan"), ("score_threshold", "half"), ("score_threshold", None),
+        ("rotate_degrees", -1), ("rotate_degrees", "inf"), ("weight_decay", "nan"),
+        ("frozen_stages", -1), ("frozen_stages", 1.5), ("frozen_stages", ""), ("seed", "1e3"), ("seed", True),
+        ("width", 0), ("epochs", "0"), ("batch_size", 2.5), ("image_size", 10**10),
+        ("learning_rate", 0), ("learning_rate", "inf"), ("scale_jitter", -1),
+        ("train_on_val", "maybe"), ("train_on_val", 1), ("train_on_val", ""),
     ],
 )  # fmt: skip
 def test_wrong_values_are_refused(name: str, value: object) -> None:
@@ -109,24 +127,30 @@ def test_wrong_values_are_refused(name: str, value: object) -> None:
 
 def test_all_wrong_values_are_told_at_once() -> None:
     with pytest.raises(BadInput) as caught:
-        PictureRecipe().but(cut=2, view=1, stride=3)
+        ImageRecipe().replace(score_threshold=2, view=1, stride=3)
     assert caught.value.problems.counts == {"bad_option": 2, "unknown_option": 1}
 
 
 @pytest.mark.parametrize("value", ["yes", "True", "TRUE", True])
 def test_words_for_yes(value: object) -> None:
-    assert PictureRecipe().but(clean=value).clean is True
-    assert PictureRecipe().but(clean=True).but(clean={"yes": "no"}.get(str(value), "False")).clean is False
+    assert ImageRecipe().replace(train_on_val=value).train_on_val is True
+    assert (
+        ImageRecipe()
+        .replace(train_on_val=True)
+        .replace(train_on_val={"yes": "no"}.get(str(value), "False"))
+        .train_on_val
+        is False
+    )
 
 
 def test_every_field_is_an_option_and_described() -> None:
-    described = {option.option: option for option in options(PictureRecipe)}
-    assert list(described) == [field.name for field in fields(PictureRecipe)]
+    described = {option.option: option for option in options(ImageRecipe)}
+    assert list(described) == [field.name for field in fields(ImageRecipe)]
     assert described["views"].values == "1 | 2 | 4 | 8"
     assert (described["clean"].values, described["clean"].default) == ("yes | no", "no")
     assert described["frozen"].values == "whole number from 0 on"
     assert described["tilt"].values == "number from 0 on"
-    words = set(f"{Recipe.__doc__} {PictureRecipe.__doc__}".replace(":", " ").replace(",", " ").split())
+    words = set(f"{Recipe.__doc__} {ImageRecipe.__doc__}".replace(":", " ").replace(",", " ").split())
     assert [name for name in described if name not in words] == []
 
 
@@ -134,60 +158,62 @@ def test_every_field_is_an_option_and_described() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_preset_is_valid(name: str, preset: str, tmp_path: Path) -> None:
     recipe = find_preset(name, preset)
-    assert recipe.but() == recipe
+    assert recipe.replace() == recipe
     recipe.save(tmp_path / "r.toml")
     assert read_recipe(tmp_path / "r.toml") == recipe
-    assert recipe.finds == FINDS[name]
-    if isinstance(recipe, SoundRecipe):
-        assert round(recipe.seconds / recipe.hop) % 16 == 0, "a network halves time four times"
-        assert ear_of(recipe).bands % 32 == 0
+    assert recipe.task == FINDS[name]
+    if isinstance(recipe, AudioRecipe):
+        assert round(recipe.clip_seconds / recipe.hop_seconds) % 16 == 0, "a network halves time four times"
+        assert spectrogram_config(recipe).bands % 32 == 0
     elif isinstance(recipe, LidarRecipe):
-        assert bird_of(recipe).side % 32 == 0
+        assert bev_grid(recipe).side % 32 == 0
     else:
-        assert recipe.crop % 32 == 0, "a network halves its windows five times"
-    assert recipe.models <= recipe.folds
-    assert recipe.weights == "none" or recipe.backbone == "lite0"
-    assert recipe.weights != "none" or recipe.frozen == 0, "random weights have to learn"
-    assert recipe.finds != "boxes" or recipe.tilt == 0
+        assert recipe.crop_size % 32 == 0, "a network halves its windows five times"
+    assert recipe.train_folds <= recipe.folds
+    assert recipe.weights == "none" or recipe.backbone == "efficientnet_lite0"
+    assert recipe.weights != "none" or recipe.frozen_stages == 0, "random weights have to learn"
+    assert recipe.task != "boxes" or recipe.tilt == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_presets_grow(name: str) -> None:
     tiny, small, full = (find_preset(name, preset) for preset in ("tiny", "small", "full"))
-    if isinstance(tiny, PictureRecipe):
-        assert tiny.side < small.side <= full.side
-        assert tiny.crop < small.crop <= full.crop
+    if isinstance(tiny, ImageRecipe):
+        assert tiny.image_size < small.image_size <= full.image_size
+        assert tiny.crop_size < small.crop_size <= full.crop_size
     else:
         assert tiny.width < small.width <= full.width
-    assert small.models < full.models
+    assert small.train_folds < full.train_folds
     with pytest.raises(BadInput, match="did you mean 'small'"):
         find_preset(name, "smal")
 
 
 def test_groups_of_classes() -> None:
     classes = ("car", "bus", "truck", "animal", "tram")
-    assert class_groups(Recipe(), classes) == [0] * 5
-    assert class_groups(Recipe().but(groups="truck, bus | car"), classes) == [1, 0, 0, 2, 2]
-    assert class_groups(Recipe().but(groups="car|bus,truck | animal , tram"), classes) == [0, 1, 1, 2, 2]
+    assert head_groups_of(Recipe(), classes) == [0] * 5
+    assert head_groups_of(Recipe().replace(head_groups="truck, bus | car"), classes) == [1, 0, 0, 2, 2]
+    assert head_groups_of(Recipe().replace(head_groups="car|bus,truck | animal , tram"), classes) == [0, 1, 1, 2, 2]
     for wrong in ("car, lorry", "car | car"):
         with pytest.raises(BadInput, match="in groups="):
-            class_groups(Recipe().but(groups=wrong), classes)
+            head_groups_of(Recipe().replace(head_groups=wrong), classes)
 
 
 def test_cuts_of_classes(tmp_path: Path) -> None:
-    recipe = LidarRecipe().but(cut=0.3, cuts="other vehicle 0.25, bus 1", low=-3.5, groups="bus | car")
-    assert class_cuts(recipe, ("car", "bus", "other vehicle")) == [0.3, 1, 0.25]
-    assert class_cuts(recipe.but(cuts=""), ("car", "bus")) == [0.3, 0.3]
+    recipe = LidarRecipe().replace(
+        score_threshold=0.3, class_thresholds="other vehicle 0.25, bus 1", z_min=-3.5, head_groups="bus | car"
+    )
+    assert class_thresholds_of(recipe, ("car", "bus", "other vehicle")) == [0.3, 1, 0.25]
+    assert class_thresholds_of(recipe.replace(class_thresholds=""), ("car", "bus")) == [0.3, 0.3]
     recipe.save(tmp_path / "r.toml")
     assert read_recipe(tmp_path / "r.toml") == recipe
     for wrong in ("bus", "bus 2", "bus 0.2 car 0.4"):
         with pytest.raises(BadInput, match="in cuts"):
-            class_cuts(recipe.but(cuts=wrong), ("car", "bus"))
+            class_thresholds_of(recipe.replace(class_thresholds=wrong), ("car", "bus"))
 
 
 def test_a_height_may_be_below_0() -> None:
-    assert LidarRecipe().but(low="-2.5", high=0).high == 0
+    assert LidarRecipe().replace(z_min="-2.5", z_max=0).z_max == 0
     with pytest.raises(BadInput):
-        LidarRecipe().but(low="deep")
+        LidarRecipe().replace(z_min="deep")
     with pytest.raises(BadInput):
-        LidarRecipe().but(low=float("inf"))
+        LidarRecipe().replace(z_min=float("inf"))

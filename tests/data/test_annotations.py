@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallymark.data.annotations import Annotations, join_items
+from tallymark.data.annotations import Annotations, concat_items
 from tallymark.data.items import Items
 from tests.made import NAMES, annotations, columns_of
 
@@ -23,10 +23,10 @@ def parts_of(name: str, count: int) -> list[Annotations[Any]]:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_was_joined_is_found_again(name: str, count: int) -> None:
     parts = parts_of(name, count)
-    joined = join_items(parts)
+    joined = concat_items(parts)
     assert joined.items.ids.to_list() == [id_ for part in parts for id_ in part.items.ids]
     for part in parts:
-        own = joined.onto(part.items)
+        own = joined.reindex(part.items)
         assert own.offsets.tolist() == part.offsets.tolist()
         assert all(map(np.array_equal, columns_of(own.shapes), columns_of(part.shapes)))
         for column in ("label", "score"):
@@ -35,5 +35,5 @@ def test_what_was_joined_is_found_again(name: str, count: int) -> None:
 
 def test_a_column_that_one_lacks_is_left_out() -> None:
     first, second = parts_of("wheat", 2)
-    assert join_items([first, second]).score is not None
-    assert join_items([first, replace(second, score=None)]).score is None
+    assert concat_items([first, second]).score is not None
+    assert concat_items([first, replace(second, score=None)]).score is None

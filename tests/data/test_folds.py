@@ -14,7 +14,7 @@ import tallymark
 from tallymark.data.catalog import NO_GROUP, Catalog
 from tallymark.data.folds import groups_of, make_folds, read_folds, strata
 from tallymark.data.items import Items
-from tallymark.io.images import PICTURE
+from tallymark.io.images import IMAGE
 from tests.made import NAMES
 
 FOLDS = {"wheat": 3, "upcalls": 3, "food": 4, "lyft": 2, "ships": 3}
@@ -24,23 +24,23 @@ def labelled(labels: np.ndarray, groups: list[str] | None = None) -> Catalog:
     """A catalog of labels, without files."""
     ids = pl.Series([f"{k:05d}" for k in range(len(labels))])
     items = Items(ids, None if groups is None else pl.Series(groups))
-    truth = tallymark.Annotations.gather(items, np.arange(len(labels)), tallymark.Labels(labels))
+    truth = tallymark.Annotations.from_rows(items, np.arange(len(labels)), tallymark.Labels(labels))
     nothing = pl.repeat(None, len(labels), dtype=pl.String, eager=True)
     part = pl.repeat("train", len(labels), eager=True)
-    return Catalog(Path(), PICTURE, items, nothing, part, np.ones(len(labels), bool), nothing, truth)
+    return Catalog(Path(), IMAGE, items, nothing, part, np.ones(len(labels), bool), nothing, truth)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_groups_are_never_torn(name: str, sets: Path) -> None:
-    folds = tallymark.split(name, sets / name, folds=FOLDS[name], seed=1)
+    folds = tallymark.folds(name, sets / name, folds=FOLDS[name], seed=1)
     catalog = tallymark.read(name, sets / name)
     assert folds.count == FOLDS[name]
-    assert set(folds.items.ids) == set(catalog.items.ids.filter(catalog.part != "test"))
+    assert set(folds.items.ids) == set(catalog.items.ids.filter(catalog.split != "test"))
     for groups in (folds.group, catalog.group[catalog.items.find(folds.items.ids)]):
         dealt = pl.DataFrame({"group": groups, "fold": folds.fold}).filter(pl.col("group") != NO_GROUP)
         torn = dealt.group_by("group").agg(pl.n_unique("fold"))
         assert (torn["fold"] == 1).all()
-    again = tallymark.split(name, sets / name, folds=FOLDS[name], seed=1)
+    again = tallymark.folds(name, sets / name, folds=FOLDS[name], seed=1)
     assert again.fold.tolist() == folds.fold.tolist()
 
 
@@ -59,7 +59,7 @@ def test_items_are_of_a_kind_by_their_class_or_by_how_many_objects_they_have() -
     catalog, counts = labelled(np.array([4, 0, 4, 2, 1, 1, 0, 3])), np.array([0, 1, 2, 3, 4, 7, 8, 15])
     assert strata(catalog).tolist() == [4, 0, 4, 2, 1, 1, 0, 3]
     boxes = tallymark.Boxes.of(np.ones((counts.sum(), 4)))
-    truth = tallymark.Annotations.gather(catalog.items, np.repeat(np.arange(8), counts), boxes)
+    truth = tallymark.Annotations.from_rows(catalog.items, np.repeat(np.arange(8), counts), boxes)
     assert strata(replace(catalog, truth=truth)).tolist() == [0, 1, 2, 2, 3, 3, 4, 4]
     assert strata(replace(catalog, truth=None)).tolist() == [0] * 8
 
@@ -84,7 +84,7 @@ def test_each_group_is_left_out_once_and_lone_items_are_dealt_out() -> None:
 
 
 def test_each_day_is_left_out_once(sets: Path) -> None:
-    folds = tallymark.split("upcalls", sets / "upcalls", leave_one_out=True)
+    folds = tallymark.folds("upcalls", sets / "upcalls", leave_one_out=True)
     days = pl.DataFrame({"group": folds.group, "fold": folds.fold}).unique()
     sizes = folds.group.value_counts()["count"]
     assert folds.count == (sizes > 1).sum() >= 2
@@ -113,7 +113,7 @@ def test_look_alike_chips_stay_together(tmp_path: Path) -> None:
         cv2.imwrite(str(tmp_path / f"{number}.png"), scene[shift : shift + 384, :384])
     items = Items.of([f"{number}.png" for number in range(6)])
     part = pl.repeat("train", 6, eager=True)
-    catalog = Catalog(tmp_path, PICTURE, items, items.ids, part, np.ones(6, bool), items.ids, cells=3)
+    catalog = Catalog(tmp_path, IMAGE, items, items.ids, part, np.ones(6, bool), items.ids, cells=3)
     group = make_folds(catalog, 2).group.to_list()
     assert group == ["0.png", "1.png", "2.png", "0.png", "1.png", "5.png"]
     assert groups_of(replace(catalog, cells=1)).to_list() == items.ids.to_list()
@@ -126,7 +126,7 @@ def blobs(seed: int, side: int) -> np.ndarray:
 
 
 def test_saved_and_read_back(sets: Path, tmp_path: Path) -> None:
-    folds = tallymark.split("wheat", sets / "wheat", folds=3)
+    folds = tallymark.folds("wheat", sets / "wheat", folds=3)
     folds.save(tmp_path / "folds.csv")
     back = read_folds(tmp_path / "folds.csv")
     assert back.items.ids.to_list() == folds.items.ids.to_list()
@@ -134,7 +134,7 @@ def test_saved_and_read_back(sets: Path, tmp_path: Path) -> None:
     assert back.table.equals(folds.table)
     catalog = tallymark.read("wheat", sets / "wheat")
     train, validation = back.split(catalog, 0)
-    assert len(train) + len(validation) == len(catalog.of("train"))
+    assert len(train) + len(validation) == len(catalog.in_split("train"))
     assert not set(train.items.ids) & set(validation.items.ids)
 
 

@@ -22,7 +22,7 @@ def test_a_noisy_copy_is_found_among_others() -> None:
     pictures[150] = np.clip(pictures[20] + rng.normal(0, 4, pictures[20].shape) + 5, 0, 255)
     found = find_alikes(pictures)
     assert list(zip(found.first, found.second, strict=True)) == [(20, 150)]
-    assert found.likeness[0] > 0.97
+    assert found.iou[0] > 0.97
 
 
 @pytest.mark.parametrize(("down", "across"), [(16, 0), (0, 32), (16, 16)])

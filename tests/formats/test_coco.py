@@ -59,10 +59,10 @@ def test_files_are_parts_with_common_classes(tmp_path: Path) -> None:
     put(tmp_path / "annotations" / "captions_val2017.json", coco(IMAGES[:1], [], []))
     catalog = tallymark.read("wheat", tmp_path)
     assert catalog.items.ids.to_list() == ["train2017/a.jpg", "val2017/a.jpg"]
-    assert catalog.part.to_list() == ["train", "val"]
+    assert catalog.split.to_list() == ["train", "val"]
     assert catalog.truth is not None
     assert catalog.truth.classes == ("head", "leaf")
-    assert catalog.truth.kind.tolist() == [0, 1]
+    assert catalog.truth.labels.tolist() == [0, 1]
     assert only(catalog.notes, "unused_table").file.endswith("captions_val2017.json")
 
 
@@ -82,7 +82,7 @@ def test_a_name_is_not_taken_for_that_of_another_picture(tmp_path: Path) -> None
     put(tmp_path / "train.json", coco(IMAGES[:1], [], HEAD))
     put(tmp_path / "val.json", coco(three, [], HEAD))
     catalog = tallymark.read("wheat", tmp_path)
-    assert catalog.part.to_list() == ["train", "val", "val", "val"]
+    assert catalog.split.to_list() == ["train", "val", "val", "val"]
     assert catalog.files.to_list() == [None, "val/a.jpg", None, "val/y/b.jpg"]
 
 
@@ -94,7 +94,7 @@ def test_a_picture_in_two_files_is_a_problem(tmp_path: Path) -> None:
     catalog = read_boxes(listing(tmp_path), problems)
     assert only(problems, "duplicate_item").line == 2
     assert catalog is not None
-    assert catalog.part.to_list() == ["train"]
+    assert catalog.split.to_list() == ["train"]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_catalog_comes_back_with_sizes_and_classes(tmp_path: Path) -> None:
     assert first.truth is not None
     assert second.truth is not None
     assert second.truth.classes == first.truth.classes == ("head", "leaf")
-    assert second.truth.kind.tolist() == first.truth.kind.tolist() == [0, 1]
+    assert second.truth.labels.tolist() == first.truth.labels.tolist() == [0, 1]
     assert np.array_equal(np.asarray(first.size), np.asarray(second.size))
     with pytest.raises(ValueError, match="no truth"):
         write_coco_boxes(replace(first, truth=None), tmp_path / "out" / "none.json")
@@ -285,6 +285,6 @@ def test_masks_of_every_kind_are_read_beside_faults(tmp_path: Path) -> None:
 
 
 def test_scores_are_written(tmp_path: Path) -> None:
-    found = Annotations.gather(Items.of(["a.jpg"]), np.array([0]), Boxes.of(np.ones((1, 4))), score=np.array([0.25]))
+    found = Annotations.from_rows(Items.of(["a.jpg"]), np.array([0]), Boxes.of(np.ones((1, 4))), score=np.array([0.25]))
     write_coco_boxes(found, tmp_path / "coco.json")
     assert '"score": 0.25' in (tmp_path / "coco.json").read_text()

@@ -37,7 +37,7 @@ def test_volumes_are_carried_to_the_lidar(tmp_path: Path) -> None:
     catalog = tallymark.read("lyft", tmp_path)
     truth = catalog.truth
     assert truth is not None
-    assert [truth.classes[kind] for kind in truth.kind] == ["car", "car"]
+    assert [truth.classes[kind] for kind in truth.labels] == ["car", "car"]
     ahead, sideways = np.column_stack(truth.shapes.columns).round(9).tolist()
     assert ahead == [11, 2, -0.25, 1.6, 4, 1.5, 0]
     assert sideways == [21, 0, 0, 1.6, 4, 2, -round(np.pi / 2, 9)]
@@ -67,7 +67,7 @@ def test_parts_and_frames_without_labels(tmp_path: Path) -> None:
     put_sweep(tmp_path / "training" / "velodyne_reduced" / "000000.bin", np.ones((1, 4)))
     catalog = tallymark.read("lyft", tmp_path)
     assert catalog.items.ids.to_list() == ["testing/000000", "training/000000"]
-    assert catalog.part.to_list() == ["test", "train"]
+    assert catalog.split.to_list() == ["test", "train"]
     assert catalog.labelled.tolist() == [False, True]
     assert catalog.files[1] == "training/velodyne_reduced/000000.bin"
     assert only(catalog.notes, "unused_sweep")

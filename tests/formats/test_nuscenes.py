@@ -49,7 +49,7 @@ def read(path: Path, **options: Any) -> tuple[Annotations[Cuboids] | None, Probl
 
 def test_the_form_is_that_of_the_detection_task(tmp_path: Path) -> None:
     shapes = Cuboids.of(np.array([[1, 2, 3, 1.8, 4.5, 1.5, np.pi / 2]]))
-    found = Annotations.gather(
+    found = Annotations.from_rows(
         Items.of(["s", "empty"]), np.array([0]), shapes, label=np.array([0]), score=np.array([0.75]), classes=CLASSES
     )
     write_nuscenes(found, tmp_path / "r.json")
@@ -73,8 +73,8 @@ def test_there_and_back(seed: int, tmp_path: Path) -> None:
     assert got.offsets.tolist() == made.offsets.tolist()
     assert all(map(np.array_equal, got.shapes.columns[:6], made.shapes.columns[:6]))
     np.testing.assert_allclose(np.exp(1j * got.shapes.yaw), np.exp(1j * made.shapes.yaw), atol=1e-12)
-    assert np.array_equal(got.kind, made.kind)
-    assert np.array_equal(got.confidence, made.confidence)
+    assert np.array_equal(got.kind, made.labels)
+    assert np.array_equal(got.scores, made.scores)
     assert got.classes == CLASSES
 
 
@@ -111,14 +111,14 @@ def test_a_bad_detection_is_a_problem_and_the_rest_is_read(bad: Any, kind: str, 
     assert (problem.item, problem.number, problem.file) == ("s", 2, str(path))
     assert problem.remedy
     assert found is not None
-    assert [found.classes[k] for k in found.kind] == ["car", "bus"]
+    assert [found.classes[k] for k in found.labels] == ["car", "bus"]
 
 
 def test_unknown_classes_may_stay(tmp_path: Path) -> None:
     path = put(tmp_path / "r.json", results(detection(detection_name="barrier"), detection()))
     assert tallymark.check("lyft", path).problems.counts == {"unknown_class": 1}
     found = tallymark.read_submission("lyft", path, unknown_class="keep")
-    assert [found.classes[k] for k in found.kind] == ["barrier", "car"]
+    assert [found.classes[k] for k in found.labels] == ["barrier", "car"]
 
 
 @pytest.mark.parametrize(

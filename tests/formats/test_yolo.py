@@ -128,7 +128,7 @@ def test_names_of_classes(tmp_path: Path, yaml: str) -> None:
     truth = tallymark.read("wheat", tmp_path).truth
     assert truth is not None
     assert truth.classes == ("head", "leaf, green")
-    assert truth.kind.tolist() == [1]
+    assert truth.labels.tolist() == [1]
 
 
 @pytest.mark.parametrize(

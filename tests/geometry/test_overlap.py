@@ -97,7 +97,7 @@ def test_boxes_count_pixels(a: tuple[int, ...], b: tuple[int, ...]) -> None:
 
 def test_clipping_keeps_what_is_inside() -> None:
     boxes = Boxes.of(np.array([[-5, -5, 10, 20], [95, 95, 10, 10], [200, 0, 5, 5], [1, 2, 3, 4]]))
-    clipped = boxes.clipped(100, 100)
+    clipped = boxes.clip_to(100, 100)
     assert np.stack([clipped.x, clipped.y, clipped.width, clipped.height], 1).tolist() == [
         [0, 0, 5, 15],
         [95, 95, 5, 5],

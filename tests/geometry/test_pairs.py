@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tallymark.geometry import Boxes, Cuboids, Instants, Masks, RotatedBoxes, Solid
+from tallymark.geometry import Boxes, Cuboids, Events, Masks, RotatedBoxes, Solid
 from tallymark.geometry import pairs as pairs_module
 from tallymark.geometry.pairs import ragged
 
@@ -110,7 +110,7 @@ times = st.lists(st.integers(-40, 4000).map(lambda milli: milli / 8), max_size=1
 def test_instants_within_is_closed_and_complete(a: np.ndarray, b: np.ndarray, buffer: float) -> None:
     rng = np.random.default_rng(len(a) * 31 + len(b))
     group_a, group_b = rng.integers(0, 3, len(a)), rng.integers(0, 3, len(b))
-    i, j = Instants(a).within(Instants(b), group_a, group_b, buffer)
+    i, j = Events(a).within(Events(b), group_a, group_b, buffer)
     expected = {
         (m, n)
         for m in range(len(a))

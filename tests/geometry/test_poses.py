@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import tallymark
 from tallymark.geometry import Cuboids
-from tallymark.geometry.poses import Poses, move_cuboids, quaternion_of_yaw, yaw_of
+from tallymark.geometry.poses import Poses, quaternion_of_yaw, transform_cuboids, yaw_of
 
 
 def some_poses(count: int, seed: int = 1) -> Poses:
@@ -68,7 +68,7 @@ def test_cuboids_move_with_their_corners() -> None:
     cuboids = Cuboids.of(np.array([[1, 2, 3, 2, 4, 1.5, angle] for angle in yaw]))
     poses = Poses(quaternion_of_yaw(np.array([1.0, 2.0])), np.array([[5.0, 6, 7], [-1, 0, 2]]))
     index = np.array([1, 0, 1])
-    moved = move_cuboids(cuboids, poses, index)
+    moved = transform_cuboids(cuboids, poses, index)
     height = np.broadcast_to(cuboids.z[:, None, None], (3, 4, 1))
     corners = np.concatenate([cuboids.ground.corners, height], axis=2).reshape(-1, 3)
     expected = poses.apply(corners, np.repeat(index, 4)).reshape(3, 4, 3)
@@ -78,7 +78,7 @@ def test_cuboids_move_with_their_corners() -> None:
 
 def test_a_tilted_pose_keeps_the_heading_seen_from_above() -> None:
     tilt = Rotation.from_euler("ZYX", [40, 12, -7], degrees=True).as_quat(scalar_first=True)
-    moved = move_cuboids(Cuboids.of(np.array([[0, 0, 0, 1, 2, 1, 0.5]])), Poses.of(tilt, [0, 0, 0]))
+    moved = transform_cuboids(Cuboids.of(np.array([[0, 0, 0, 1, 2, 1, 0.5]])), Poses.of(tilt, [0, 0, 0]))
     east, north, _ = Rotation.from_quat(tilt, scalar_first=True).apply([np.cos(0.5), np.sin(0.5), 0])
     np.testing.assert_allclose(moved.yaw, np.arctan2(north, east), atol=1e-12)
 
@@ -106,12 +106,12 @@ def test_a_real_sample() -> None:
 
     lidar = Poses.of(sensor["rotation"], sensor["translation"])
     ego = Poses.of(vehicle["rotation"], vehicle["translation"])
-    seen = move_cuboids(world, lidar.then(ego).inverse())
+    seen = transform_cuboids(world, lidar.then(ego).inverse())
     for at, thing in enumerate(things):
         matrix = np.linalg.inv(four_by_four(vehicle) @ four_by_four(sensor)) @ four_by_four(thing)
         np.testing.assert_allclose([seen.x[at], seen.y[at], seen.z[at]], matrix[:3, 3], atol=1e-9)
         np.testing.assert_allclose(seen.yaw[at], np.arctan2(matrix[1, 0], matrix[0, 0]), atol=1e-9)
-    back = move_cuboids(seen, lidar.then(ego))
+    back = transform_cuboids(seen, lidar.then(ego))
     np.testing.assert_allclose(np.stack(back.columns)[:3], np.stack(world.columns)[:3], atol=1e-9)
     np.testing.assert_allclose(back.yaw, world.yaw, atol=5e-3)  # what the tilt hides from above is lost
 

@@ -17,15 +17,15 @@ from tallymark.api.models import find_preset, open_model
 from tallymark.core.problems import BadInput, Problem
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.detector.coders import CODES
+from tallymark.detector.coders import CODERS
 from tallymark.geometry.poses import Poses
 from tallymark.inference import journal
 from tallymark.inference.journal import Page
-from tallymark.inference.pipeline import Raw
+from tallymark.inference.pipeline import Candidates
 from tallymark.inference.predictor import Predicted, Predictor
 from tallymark.inference.session import Session
 
-SMALL = {"views": 1, "side": 64}
+SMALL = {"tta": 1, "image_size": 64}
 
 
 class Watched:
@@ -69,10 +69,10 @@ def photographs(tmp_path: Path) -> Path:
 def test_what_was_interrupted_goes_on_from_there(watched: Watched, photographs: Path, tmp_path: Path) -> None:
     watched.patience = 3
     with pytest.raises(KeyboardInterrupt):
-        watched.predict(photographs, tmp_path / "journal", cut=0.0)
+        watched.predict(photographs, tmp_path / "journal", score_threshold=0.0)
     watched.patience = 1000
-    resumed, shown = watched.predict(photographs, tmp_path / "journal", cut=0.0)
-    plain, _ = watched.predict(photographs, None, cut=0.0)
+    resumed, shown = watched.predict(photographs, tmp_path / "journal", score_threshold=0.0)
+    plain, _ = watched.predict(photographs, None, score_threshold=0.0)
     assert shown == 2  # the first page had two, the second one
     _assert_same(resumed.raw, plain.raw)
     assert len(plain.found)
@@ -80,14 +80,14 @@ def test_what_was_interrupted_goes_on_from_there(watched: Watched, photographs: 
 
 
 def test_another_cut_takes_no_look(watched: Watched, photographs: Path, tmp_path: Path) -> None:
-    watched.predict(photographs, tmp_path / "journal", cut=0.9)
-    found, shown = watched.predict(photographs, tmp_path / "journal", cut=0.0, overlap=0.3)
+    watched.predict(photographs, tmp_path / "journal", score_threshold=0.9)
+    found, shown = watched.predict(photographs, tmp_path / "journal", score_threshold=0.0, nms_iou=0.3)
     assert shown == 0
-    _assert_same(found.found, watched.predict(photographs, None, cut=0.0, overlap=0.3)[0].found)
+    _assert_same(found.found, watched.predict(photographs, None, score_threshold=0.0, nms_iou=0.3)[0].found)
 
 
 def _other_views(_: Path) -> dict[str, Any]:
-    return {"views": 2}
+    return {"tta": 2}
 
 
 def _other_picture(folder: Path) -> dict[str, Any]:
@@ -113,9 +113,9 @@ def test_what_would_be_said_otherwise_is_looked_at_anew(
 ) -> None:
     watched.predict(photographs, tmp_path / "journal")
     changes = change(photographs)
-    found, looked = watched.predict(photographs, tmp_path / "journal", cut=0.0, **changes)
+    found, looked = watched.predict(photographs, tmp_path / "journal", score_threshold=0.0, **changes)
     assert looked == shown
-    _assert_same(found.raw, watched.predict(photographs, None, cut=0.0, **changes)[0].raw)
+    _assert_same(found.raw, watched.predict(photographs, None, score_threshold=0.0, **changes)[0].raw)
     assert watched.predict(photographs, tmp_path / "journal", **changes)[1] == 0
 
 
@@ -164,10 +164,10 @@ def test_a_folder_without_pictures_is_no_page_more(watched: Watched, photographs
 
 
 def test_what_two_pages_tell_counts_once(watched: Watched, photographs: Path, tmp_path: Path) -> None:
-    first, _ = watched.predict(photographs, tmp_path / "journal", cut=0.0)
+    first, _ = watched.predict(photographs, tmp_path / "journal", score_threshold=0.0)
     for page in list((tmp_path / "journal").glob("*/*.npz")):
         page.with_name(f"0{page.name}").write_bytes(page.read_bytes())
-    again, shown = watched.predict(photographs, tmp_path / "journal", cut=0.0)
+    again, shown = watched.predict(photographs, tmp_path / "journal", score_threshold=0.0)
     assert shown == 0
     _assert_same(again.raw, first.raw)
 
@@ -184,13 +184,15 @@ def test_a_page_holds_all_that_was_said(name: str, sets: Path, tmp_path: Path) -
     catalog, classes = catalog.select(np.arange(3)), ("one", "two")
     size = np.array([[4.0, 3.0], [np.nan, np.nan], [5.0, np.nan]])
     said = (("key", Problem("missing_media", "é.wav", "no file", "a recording", item="é")),)
-    if recipe.finds == "labels":
-        raw = Raw(catalog.items, size, chances=rng.random((3, 2)))
+    if recipe.task == "labels":
+        raw = Candidates(catalog.items, size, chances=rng.random((3, 2)))
     else:
-        code, item, label = CODES[recipe.finds], np.array([0, 0, 2, 2]), np.array([1, 0, 0, 1])
+        code, item, label = CODERS[recipe.task], np.array([0, 0, 2, 2]), np.array([1, 0, 0, 1])
         shapes = code.decode(rng.random(4), rng.random(4), rng.random((4, code.values)))
-        found: Any = Annotations.gather(catalog.items, item, shapes, label=label, score=rng.random(4), classes=classes)
-        raw = Raw(catalog.items, size, found=found, presence=rng.random(3))
+        found: Any = Annotations.from_rows(
+            catalog.items, item, shapes, label=label, score=rng.random(4), classes=classes
+        )
+        raw = Candidates(catalog.items, size, found=found, presence=rng.random(3))
     journal._write(tmp_path / "page.npz", Page(raw, said))
     page = journal._read(tmp_path / "page.npz", recipe, classes)
     assert page is not None
@@ -208,7 +210,7 @@ def test_a_page_of_sweeps_depends_on_where_they_were_taken(sets: Path) -> None:
     assert traces[0] == traces[2] != traces[1]
     counts = [len(drive.trail(item, sweeps=3)) for item in range(len(catalog))]
     stacked = int(np.argmax(counts))
-    assert len(str(journal._trace(catalog, stacked, recipe.but(sweeps=3))).split(".bin")) == counts[stacked] + 1 > 2
+    assert len(str(journal._trace(catalog, stacked, recipe.replace(sweeps=3))).split(".bin")) == counts[stacked] + 1 > 2
 
 
 def _driven(catalog: Catalog, vehicle: Poses) -> Catalog:

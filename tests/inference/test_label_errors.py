@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tallymark.core.problems import Problems
 from tallymark.data.exclusions import read_exclusions
 from tallymark.data.items import Items
-from tallymark.inference.label_errors import agreement, find_suspects
+from tallymark.inference.label_errors import agreement, find_label_errors
 from tallymark.io.tables import write_frame
 
 COLUMNS = {
@@ -57,7 +57,7 @@ def suspects_one_by_one(chances: np.ndarray, label: np.ndarray) -> list[tuple[fl
 @pytest.mark.parametrize("seed", range(3))
 def test_planted_labels_are_found(seed: int) -> None:
     chances, label, wrong = noisy_set(2000, 10, 0.1, seed)
-    found = find_suspects(chances, label, named(2000), letters(10), most=2000)
+    found = find_label_errors(chances, label, named(2000), letters(10), most=2000)
     at = found["item"].str.slice(0, 4).cast(pl.Int64).to_numpy()
     assert wrong[at].sum() > 0.6 * wrong.sum()
     assert (~wrong[at]).sum() < 0.02 * (~wrong).sum()
@@ -69,7 +69,7 @@ def test_a_class_has_its_own_threshold() -> None:
     chances = np.array([[0.9, 0.05, 0.05]] * 4 + [[0.3, 0.5, 0.2]] * 4 + [[0.2, 0.2, 0.6]] * 4)
     label = np.repeat([0, 1, 2], 4)
     doubtful = np.array([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2]])
-    found = find_suspects(np.vstack([chances, doubtful]), np.append(label, [2, 2]), named(14), letters(3))
+    found = find_label_errors(np.vstack([chances, doubtful]), np.append(label, [2, 2]), named(14), letters(3))
     assert found.rows() == [("0013.jpg", 2, "c", 1, "b", 0.2, 0.6, -0.4)]
 
 
@@ -80,7 +80,7 @@ def test_equals_one_by_one(seed: int, classes: int, count: int) -> None:
     rng = np.random.default_rng(seed)
     chances = rng.integers(1, 5, (count, classes)) / 8
     label = rng.integers(0, classes, count)
-    found = find_suspects(chances, label, named(count), letters(classes))
+    found = find_label_errors(chances, label, named(count), letters(classes))
     expected = suspects_one_by_one(chances, label)
     assert found["margin"].to_list() == [margin for margin, _, _ in expected]
     assert found["item"].to_list() == [f"{at:04}.jpg" for _, at, _ in expected]
@@ -94,8 +94,8 @@ def test_order_does_not_depend_on_that_of_the_items() -> None:
     chances = np.round(chances, 1)
     ids = named(300).ids
     mixed = np.random.default_rng(1).permutation(300)
-    straight = find_suspects(chances, label, Items(ids), letters(4), most=20)
-    other = find_suspects(chances[mixed], label[mixed], Items(ids[mixed]), letters(4), most=20)
+    straight = find_label_errors(chances, label, Items(ids), letters(4), most=20)
+    other = find_label_errors(chances[mixed], label[mixed], Items(ids[mixed]), letters(4), most=20)
     assert straight["margin"].n_unique() < straight.height == 20
     assert straight.equals(other)
 
@@ -106,33 +106,33 @@ def test_models_that_are_sure_of_everything(kind: type) -> None:
     sure: np.ndarray = np.array([[0.9, 0.1], [0.1, 0.9]], kind)
     label = np.array([0] * 7 + [1] * 7)
     chances = np.vstack([sure[label], sure[[1]]])
-    found = find_suspects(chances, np.append(label, 0), named(15), letters(2))
+    found = find_label_errors(chances, np.append(label, 0), named(15), letters(2))
     assert found["item"].to_list() == ["0014.jpg"]
     assert found["chance_of_told"].to_list() == [0.9]
 
 
 def test_a_picture_that_says_nothing_is_not_suspected() -> None:
     even = np.full((6, 3), 1 / 3)
-    assert find_suspects(even, np.array([0, 1, 2, 0, 1, 2]), named(6), letters(3)).is_empty()
+    assert find_label_errors(even, np.array([0, 1, 2, 0, 1, 2]), named(6), letters(3)).is_empty()
 
 
 def test_a_class_without_pictures_is_never_told() -> None:
-    assert find_suspects(np.array([[0.1, 0.9], [0.2, 0.8]]), np.array([0, 0]), named(2), letters(2)).is_empty()
+    assert find_label_errors(np.array([[0.1, 0.9], [0.2, 0.8]]), np.array([0, 0]), named(2), letters(2)).is_empty()
 
 
 def test_only_the_first_are_told() -> None:
     chances, label, _ = noisy_set(500, 5, 0.2, 0)
-    every = find_suspects(chances, label, named(500), letters(5), most=500)
+    every = find_label_errors(chances, label, named(500), letters(5), most=500)
     assert every.height > 10
-    assert find_suspects(chances, label, named(500), letters(5), most=10).equals(every[:10])
-    assert find_suspects(chances, label, named(500), letters(5), most=0).is_empty()
+    assert find_label_errors(chances, label, named(500), letters(5), most=10).equals(every[:10])
+    assert find_label_errors(chances, label, named(500), letters(5), most=0).is_empty()
     assert every["margin"].is_sorted()
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 1), (0, 5), (3, 1)])
 def test_nothing_to_suspect(shape: tuple[int, int]) -> None:
     label = np.zeros(shape[0], np.int64)
-    found = find_suspects(np.ones(shape), label, named(shape[0]), letters(max(1, shape[1])))
+    found = find_label_errors(np.ones(shape), label, named(shape[0]), letters(max(1, shape[1])))
     assert dict(found.schema) == COLUMNS
     assert found.is_empty()
 
@@ -148,7 +148,7 @@ def test_classes_that_models_agree_with_least_come_first() -> None:
 
 def test_the_list_can_be_excluded(tmp_path: Path) -> None:
     chances, label, _ = noisy_set(200, 4, 0.2, 0)
-    found = find_suspects(chances, label, named(200), ("soup, hot", 'a "cake"', "pie", "roll"))
+    found = find_label_errors(chances, label, named(200), ("soup, hot", 'a "cake"', "pie", "roll"))
     path = tmp_path / "suspects.csv"
     write_frame(path, found[1:])  # the label of the first was right
     problems = Problems()
@@ -173,4 +173,4 @@ def test_the_list_can_be_excluded(tmp_path: Path) -> None:
 )
 def test_what_does_not_fit_together(chances: np.ndarray, label: list[int], classes: int) -> None:
     with pytest.raises(ValueError, match=r"classes|labels|numbers"):
-        find_suspects(chances, np.array(label), named(2), letters(classes))
+        find_label_errors(chances, np.array(label), named(2), letters(classes))

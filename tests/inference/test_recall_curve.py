@@ -12,37 +12,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tallymark
-from tallymark.challenges.upcalls.rule import Reading
+from tallymark.challenges.upcalls.rule import RuleOptions
 from tallymark.core.problems import BadInput
-from tallymark.core.recipe import SoundRecipe
+from tallymark.core.recipe import AudioRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
-from tallymark.geometry import Instants
-from tallymark.inference.pipeline import Raw
-from tallymark.inference.recall_curve import Curve, measure
+from tallymark.geometry import Events
+from tallymark.inference.pipeline import Candidates
+from tallymark.inference.recall_curve import RecallCurve, measure
 from tallymark.scoring.score import Score
 
-RECIPE = SoundRecipe()
+RECIPE = AudioRecipe()
 
 
 def rule(truth: Annotations[Any], predicted: Annotations[Any]) -> Score:
-    return tallymark.challenge("upcalls").score(truth, predicted, Reading())
+    return tallymark.challenge("upcalls").score(truth, predicted, RuleOptions())
 
 
-def heard(score: list[float], time: list[float], seconds: tuple[float, float] = (1800, 1800)) -> Raw:
+def heard(score: list[float], time: list[float], seconds: tuple[float, float] = (1800, 1800)) -> Candidates:
     """Candidates in the first of two recordings; the second is background."""
     items = Items.of(["a.wav", "b.wav"])
     item = np.zeros(len(score), np.int64)
-    found = Annotations.gather(items, item, Instants(np.array(time)), score=np.array(score))
+    found = Annotations.from_rows(items, item, Events(np.array(time)), score=np.array(score))
     size = np.array([(length, np.nan) for length in seconds])
-    return Raw(items, size, found=found, presence=np.ones(2))
+    return Candidates(items, size, found=found, presence=np.ones(2))
 
 
 def calls(time: list[float]) -> Annotations[Any]:
-    return Annotations.gather(Items.of(["a.wav", "b.wav"]), np.zeros(len(time), np.int64), Instants(np.array(time)))
+    return Annotations.from_rows(Items.of(["a.wav", "b.wav"]), np.zeros(len(time), np.int64), Events(np.array(time)))
 
 
-def curve() -> Curve:
+def curve() -> RecallCurve:
     """Two of four candidates are calls: those of 0.905 and 0.455; those of 0.705 and 0.205 are not."""
     found = measure(heard([0.905, 0.705, 0.455, 0.205], [10, 200, 30, 400]), calls([10, 30]), RECIPE, rule)
     assert found is not None
@@ -52,12 +52,12 @@ def curve() -> Curve:
 def test_every_cut_is_measured_up_to_the_surest() -> None:
     table = curve().table
     assert curve().hours == 1  # the background counts
-    assert table["cut"].to_list() == [k / 100 for k in range(3, 91)]
-    by_cut = {row["cut"]: row for row in table.iter_rows(named=True)}
-    assert by_cut[0.2] == {"cut": 0.2, "recall": 1, "precision": 0.5, "f1": 0.666667, "fp_per_hour": 2}
-    assert by_cut[0.21] == {"cut": 0.21, "recall": 1, "precision": 0.666667, "f1": 0.8, "fp_per_hour": 1}
+    assert table["score_threshold"].to_list() == [k / 100 for k in range(3, 91)]
+    by_cut = {row["score_threshold"]: row for row in table.iter_rows(named=True)}
+    assert by_cut[0.2] == {"score_threshold": 0.2, "recall": 1, "precision": 0.5, "f1": 0.666667, "fp_per_hour": 2}
+    assert by_cut[0.21] == {"score_threshold": 0.21, "recall": 1, "precision": 0.666667, "f1": 0.8, "fp_per_hour": 1}
     assert by_cut[0.46]["recall"] == 0.5
-    assert by_cut[0.9] == {"cut": 0.9, "recall": 0.5, "precision": 1, "f1": 0.666667, "fp_per_hour": 0}
+    assert by_cut[0.9] == {"score_threshold": 0.9, "recall": 0.5, "precision": 1, "f1": 0.666667, "fp_per_hour": 0}
 
 
 def test_the_lowest_cut_at_a_price() -> None:
@@ -95,11 +95,11 @@ def test_nothing_heard_gives_no_curve() -> None:
 
 
 def test_a_card_keeps_it() -> None:
-    kept = Curve.of(json.loads(json.dumps(curve().as_dict())))
+    kept = RecallCurve.of(json.loads(json.dumps(curve().as_dict())))
     assert kept is not None
     assert kept.hours == 1
     assert kept.table.equals(curve().table)
-    assert Curve.of({}) is None
+    assert RecallCurve.of({}) is None
 
 
 @settings(max_examples=15)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tallymark.api import data as verbs
+from tallymark.api import data as api_data
 from tallymark.core.problems import BadInput, Problem
 from tallymark.data.catalog import Catalog
 from tallymark.inference.sizes import refuse_sizes
@@ -19,7 +19,7 @@ def chips(folder: Path, *sizes: tuple[int, int]) -> Catalog:
     for number, (width, height) in enumerate(sizes):
         Image.fromarray(np.zeros((height, width, 3), np.uint8)).save(folder / f"{number}.png")
     (folder / "none.png").write_bytes(b"no picture")
-    return verbs.read("ships", folder)
+    return api_data.read("ships", folder)
 
 
 def problems_of(catalog: Catalog, shape: tuple[int, int] | None) -> list[Problem]:

@@ -12,7 +12,7 @@ import soundfile
 
 import tallymark
 from tallymark.core.problems import Problems
-from tallymark.io.folders import open_folder, part_of
+from tallymark.io.folders import open_folder, split_of_path
 from tests.made import NAMES
 from tests.sets import copy_of
 
@@ -52,7 +52,7 @@ def test_suffixes_in_capitals_are_the_same_files(name: str, sets: Path, tmp_path
     folder = copy_of(sets, name, tmp_path)
     for path in [*folder.rglob("*.jpg"), *folder.rglob("*.wav")]:
         path.rename(path.with_suffix(path.suffix.upper()))
-    found, plain = tallymark.read(name, folder).of("train"), tallymark.read(name, sets / name).of("train")
+    found, plain = tallymark.read(name, folder).in_split("train"), tallymark.read(name, sets / name).in_split("train")
     assert set(plain.truth.items.ids.filter(plain.truth.counts > 0)) <= set(found.items.ids)
     assert (len(found), found.files.null_count()) == (len(plain), 0)
 
@@ -128,7 +128,7 @@ def test_photographs_of_one_name_in_different_folders_are_all_kept(tmp_path: Pat
     [("train_v2", "train"), ("val2017", "val"), ("Validation", "val"), ("test", "test"), ("valley", "other")],
 )
 def test_a_folder_names_a_part_by_a_whole_word(folder: str, part: str, tmp_path: Path) -> None:
-    assert part_of(tmp_path / folder / "a.jpg", tmp_path, "other") == part
+    assert split_of_path(tmp_path / folder / "a.jpg", tmp_path, "other") == part
 
 
 @pytest.mark.parametrize("between", ["\t", "  ", " "])
@@ -149,7 +149,7 @@ def test_nothing_to_deal_into_folds(name: str, sets: Path, tmp_path: Path) -> No
     for path in [*folder.rglob("*.csv"), *folder.rglob("*.json")]:
         path.unlink()
     with pytest.raises(tallymark.BadInput, match="no_truth"):
-        tallymark.split(name, folder)
+        tallymark.folds(name, folder)
 
 
 def test_a_leak_is_told_before_a_duplicate(sets: Path, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 import soundfile
 from PIL import Image, ImageOps
 
-from tallymark.io.audio import look_at_recording, read_header, read_sound
-from tallymark.io.images import look_at_picture, picture_size, read_picture
+from tallymark.io.audio import inspect_recording, read_header, read_sound
+from tallymark.io.images import image_size, inspect_image, read_image
 from tallymark.io.media import BadMedia
 
 
@@ -27,9 +27,9 @@ def test_a_turned_picture_is_upright_everywhere(ending: str, turn: int, tmp_path
     path, exif = tmp_path / f"turned.{ending}", Image.Exif()
     exif[0x0112] = turn
     drawn().save(path, exif=exif)
-    pixels = read_picture(path)
+    pixels = read_image(path)
     upright = np.asarray(ImageOps.exif_transpose(Image.open(path)).convert("RGB"))
-    assert picture_size(path) == look_at_picture(path).extent == pixels.shape[1::-1] == upright.shape[1::-1]
+    assert image_size(path) == inspect_image(path).extent == pixels.shape[1::-1] == upright.shape[1::-1]
     assert np.abs(pixels.astype(int) - upright).mean() < 2
 
 
@@ -40,8 +40,8 @@ def test_a_turned_picture_is_upright_everywhere(ending: str, turn: int, tmp_path
 def test_every_mode_is_read_as_rgb(mode: str, ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"picture.{ending}"
     drawn().convert(mode).save(path)
-    assert read_picture(path).shape == (40, 60, 3)
-    assert picture_size(path) == look_at_picture(path).extent == (60, 40)
+    assert read_image(path).shape == (40, 60, 3)
+    assert image_size(path) == inspect_image(path).extent == (60, 40)
 
 
 def test_large_pictures_and_odd_metadata_cause_no_warning(tmp_path: Path) -> None:
@@ -61,9 +61,9 @@ def test_samples_of_any_size_are_heard(tmp_path: Path) -> None:
     samples = np.sin(np.arange(8000) / 7).astype(np.float32) * np.float32(1e30)
     samples[5], samples[9] = np.inf, np.nan
     soundfile.write(tmp_path / "loud.wav", samples, 8000, subtype="FLOAT")
-    look = look_at_recording(tmp_path / "loud.wav")
-    assert look.extent == (1.0, 8000)
-    assert [fault[0] for fault in look.faults] == ["not_finite"]
+    inspect = inspect_recording(tmp_path / "loud.wav")
+    assert inspect.extent == (1.0, 8000)
+    assert [fault[0] for fault in inspect.faults] == ["not_finite"]
 
 
 @pytest.mark.parametrize("ending", ["wav", "flac", "ogg"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.io.resampling import resample, resampled, thinned, thinning
+from tallymark.io.resampling import decimate, decimation_factor, resample, resampled
 
 WANTED = 1000
 
@@ -35,7 +35,7 @@ def tone(rate: int, hertz: float, seconds: float = 4.0) -> np.ndarray:
     ],
 )
 def test_rates_are_thinned_by_what_divides_them(rate: int, by: int) -> None:
-    assert thinning(rate, WANTED) == by
+    assert decimation_factor(rate, WANTED) == by
     assert rate % by == 0
     assert rate % WANTED or rate // by % WANTED == 0
 
@@ -65,8 +65,8 @@ def test_what_is_too_high_is_not_folded_back(hertz: float) -> None:
 def test_pieces_leave_no_trace(length: int, cuts: list[int], by: int, kept: float) -> None:
     samples = np.random.default_rng(length).standard_normal(length).astype(np.float32)
     pieces = np.split(samples, sorted(min(cut, length) for cut in cuts))
-    told = np.concatenate(list(thinned(iter(pieces), by, kept)))
-    whole = np.concatenate(list(thinned(iter([samples]), by, kept)))
+    told = np.concatenate(list(decimate(iter(pieces), by, kept)))
+    whole = np.concatenate(list(decimate(iter([samples]), by, kept)))
     assert len(told) == round(length / by)
     assert np.allclose(told, whole, atol=1e-6)
 

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallymark.core.problems import BadInput
-from tallymark.core.recipe import SoundRecipe
+from tallymark.core.recipe import AudioRecipe
 from tallymark.modalities import tiling as windows
-from tallymark.modalities.inputs import ear_of
-from tallymark.modalities.tiling import picture_windows, spans
+from tallymark.modalities.inputs import spectrogram_config
+from tallymark.modalities.tiling import image_tiles, tile_spans
 
 
 @given(length=st.integers(1, 5000), largest=st.sampled_from([320, 512, 1536]), lap=st.sampled_from([32, 64, 256]))
 def test_spans_cover_a_length_once(length: int, largest: int, lap: int) -> None:
-    found = list(spans(length, largest, lap))
+    found = list(tile_spans(length, largest, lap))
     assert found[0][2] == 0
     assert found[-1][3] == length
     assert [span[2] for span in found[1:]] == [span[3] for span in found[:-1]]
@@ -33,9 +33,9 @@ def test_windows_show_the_picture(width: int, height: int, side: int) -> None:
     picture = rng.integers(0, 255, (height, width, 3), dtype=np.uint8)
     largest, windows.LARGEST, lap, windows.LAP = windows.LARGEST, 192, windows.LAP, 64
     try:
-        shown, by = picture_windows(picture, side)
+        shown, by = image_tiles(picture, side)
         windows.LARGEST = 10_000
-        [whole], _ = picture_windows(picture, side)
+        [whole], _ = image_tiles(picture, side)
     finally:
         windows.LARGEST, windows.LAP = largest, lap
     assert by == max(width, height) / side
@@ -54,21 +54,21 @@ def test_windows_show_the_picture(width: int, height: int, side: int) -> None:
 @pytest.mark.parametrize(
     ("changes", "found", "remedy"),
     [
-        ({"bands": 128}, "at most 118, from low=40 up to half of hertz=1000", "give bands=96"),
-        ({"bands": 90}, "a multiple of 32", "give bands=96"),
-        ({"bands": 10}, "a multiple of 32", "give bands=32"),
-        ({"bands": 32, "low": 400.0}, "at most 26", "give a longer window, a higher hertz or a lower low"),
-        ({"hop": 0.0333}, "hop=0.0333, expected a whole number of samples", "give hop=0.033"),
-        ({"hop": 0.0001}, "hop=0.0001", "give hop=0.001"),
-        ({"window": 0.2565}, "window=0.2565", "give window=0.256"),
+        ({"n_bins": 128}, "at most 118, from fmin=40 up to half of sample_rate=1000", "give n_bins=96"),
+        ({"n_bins": 90}, "a multiple of 32", "give n_bins=96"),
+        ({"n_bins": 10}, "a multiple of 32", "give n_bins=32"),
+        ({"n_bins": 32, "fmin": 400.0}, "at most 26", "give a longer window, a higher hertz or a lower low"),
+        ({"hop_seconds": 0.0333}, "hop_seconds=0.0333, expected a whole number of samples", "give hop_seconds=0.033"),
+        ({"hop_seconds": 0.0001}, "hop_seconds=0.0001", "give hop_seconds=0.001"),
+        ({"window_seconds": 0.2565}, "window_seconds=0.2565", "give window_seconds=0.256"),
     ],
 )
 def test_what_cannot_be_heard_is_refused(changes: dict[str, object], found: str, remedy: str) -> None:
     with pytest.raises(BadInput, match=f"{found}.*{remedy}$"):
-        ear_of(SoundRecipe().but(**changes))
+        spectrogram_config(AudioRecipe().replace(**changes))
 
 
-@pytest.mark.parametrize("changes", [{}, {"bands": 64}, {"hertz": 2000, "bands": 224, "hop": 0.0325}])
+@pytest.mark.parametrize("changes", [{}, {"n_bins": 64}, {"sample_rate": 2000, "n_bins": 224, "hop_seconds": 0.0325}])
 def test_what_can_be_heard(changes: dict[str, object]) -> None:
-    recipe = SoundRecipe().but(**changes)
-    assert ear_of(recipe).bands == recipe.bands
+    recipe = AudioRecipe().replace(**changes)
+    assert spectrogram_config(recipe).bands == recipe.n_bins

@@ -13,9 +13,9 @@ import soundfile
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
-from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks
+from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks
 from tallymark.io.audio import RECORDING
-from tallymark.io.images import PICTURE
+from tallymark.io.images import IMAGE
 from tallymark.io.lidar import SWEEP
 from tallymark.io.media import Medium
 
@@ -37,7 +37,7 @@ def catalog_of(
         part=pl.Series(["train" if known else "test" for known in labelled]),
         labelled=labelled,
         tables=pl.Series(["truth.csv"] * len(files)),
-        truth=Annotations.gather(items, np.array(item, int), shapes, **more),
+        truth=Annotations.from_rows(items, np.array(item, int), shapes, **more),
     )
 
 
@@ -52,19 +52,19 @@ def pictures(root: Path, amount: int = 5) -> list[str | None]:
 def wheat(root: Path) -> Catalog:
     """Five photographs with 2, 1, 1, 0 and an unknown number of boxes."""
     boxes = Boxes.of(np.array([[5, 5, 20, 10], [40, 20, 10, 30], [0, 0, 80, 60], [70, 50, 2, 3]]))
-    return catalog_of(root, PICTURE, pictures(root), boxes, [0, 0, 1, 2])
+    return catalog_of(root, IMAGE, pictures(root), boxes, [0, 0, 1, 2])
 
 
 def ships(root: Path) -> Catalog:
     drawn = np.zeros((60, 80), bool)
     drawn[20:40, 30:50] = True
-    return catalog_of(root, PICTURE, pictures(root), Masks.of([drawn, drawn], (60, 80)), [0, 2])
+    return catalog_of(root, IMAGE, pictures(root), Masks.of([drawn, drawn], (60, 80)), [0, 2])
 
 
 def food(root: Path) -> Catalog:
     label = np.array([0, 1, 1, 2])
     classes = ("soup", "<b>cake</b>", "crème")
-    return catalog_of(root, PICTURE, pictures(root), Labels(label), [0, 1, 2, 3], label=label, classes=classes)
+    return catalog_of(root, IMAGE, pictures(root), Labels(label), [0, 1, 2, 3], label=label, classes=classes)
 
 
 def upcalls(root: Path) -> Catalog:
@@ -73,7 +73,7 @@ def upcalls(root: Path) -> Catalog:
     for at in range(3):
         sound = 0.1 * chance.standard_normal(60 * 2000)
         soundfile.write(str(root / f"20090328_0{at}0000.wav"), sound, 2000)
-    calls = Instants(np.array([10.0, 12.0, 50.0, 30.0]), np.array([1.0, 2.0, 0.5, np.nan]))
+    calls = Events(np.array([10.0, 12.0, 50.0, 30.0]), np.array([1.0, 2.0, 0.5, np.nan]))
     return catalog_of(root, RECORDING, [f"20090328_0{at}0000.wav" for at in range(3)], calls, [0, 0, 0, 1])
 
 

@@ -16,10 +16,10 @@ import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.api import data as verbs
+from tallymark.api import data as api_data
 from tallymark.data.annotations import Annotations
-from tallymark.geometry import Instants
-from tallymark.modalities.audio.spectrogram import Ear, levels
+from tallymark.geometry import Events
+from tallymark.modalities.audio.spectrogram import SpectrogramConfig, levels
 from tallymark.reporting.clips import AROUND, choose_clips, write_clips
 from tallymark.reporting.drawings import draw_spectrogram
 
@@ -77,10 +77,10 @@ def recordings(folder: Path) -> None:
 def test_what_is_written(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     recordings(tmp_path / "in")
-    catalog = verbs.read("upcalls", tmp_path / "in")
+    catalog = api_data.read("upcalls", tmp_path / "in")
     item, moments, score = np.array([0, 0, 1, 1]), np.array([20.0, 1.0, 39.5, 10.0]), np.array([0.9, 0.6, 0.42, 0.2])
-    found = Annotations.gather(catalog.items, item, Instants(moments), score=score)
-    listed = write_clips(catalog, found, 0.4, Ear(), tmp_path / "out", each=1)
+    found = Annotations.from_rows(catalog.items, item, Events(moments), score=score)
+    listed = write_clips(catalog, found, 0.4, SpectrogramConfig(), tmp_path / "out", each=1)
     assert listed.select("recording", "timestamp", "score", "why").rows() == [
         ("a.wav", 20.0, 0.9, "strongest"),
         ("b.wav", 39.5, 0.42, "borderline"),
@@ -105,11 +105,11 @@ def test_the_page_plays_every_clip(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     recordings(tmp_path / "in")
     (tmp_path / "in" / "a.wav").rename(tmp_path / "in" / "<a> #1.wav")
-    catalog = verbs.read("upcalls", tmp_path / "in")
-    found = Annotations.gather(
-        catalog.items, np.array([0, 1]), Instants(np.array([20.0, 6])), score=np.array([0.9, 0.3])
+    catalog = api_data.read("upcalls", tmp_path / "in")
+    found = Annotations.from_rows(
+        catalog.items, np.array([0, 1]), Events(np.array([20.0, 6])), score=np.array([0.9, 0.3])
     )
-    listed = write_clips(catalog, found, 0.4, Ear(), tmp_path / "out", each=1)
+    listed = write_clips(catalog, found, 0.4, SpectrogramConfig(), tmp_path / "out", each=1)
     page = (tmp_path / "out" / "index.html").read_text()
     played = [unquote(html.unescape(source)) for source in re.findall(r'<audio [^>]*src="([^"]*)"', page)]
     assert played == listed["file"].to_list()
@@ -130,24 +130,24 @@ def test_pictures_are_written_where_opencv_writes_none(tmp_path: Path, monkeypat
     monkeypatch.setattr("tallymark.reporting.clips.draw_spectrogram", draw)
     (tmp_path / "in").mkdir()
     recordings(tmp_path / "in")
-    catalog = verbs.read("upcalls", tmp_path / "in")
-    found = Annotations.gather(catalog.items, np.array([0]), Instants(np.array([20.0])), score=np.array([0.9]))
-    ear = Ear(low=50, bands=64)
+    catalog = api_data.read("upcalls", tmp_path / "in")
+    found = Annotations.from_rows(catalog.items, np.array([0]), Events(np.array([20.0])), score=np.array([0.9]))
+    ear = SpectrogramConfig(fmin=50, n_bins=64)
     (name,) = write_clips(catalog, found, 0.4, ear, tmp_path / "out")["file"]
     assert cv2.imread(str(tmp_path / "out" / name.replace(".wav", ".png"))) is not None
-    assert scales == [(13 / ear.window, 76 / ear.window)]
+    assert scales == [(13 / ear.window_seconds, 76 / ear.window_seconds)]
 
 
 def test_the_levels_are_those_of_the_model(tmp_path: Path) -> None:
     from tallymark.reporting.clips import _levels_around
 
     recordings(tmp_path)
-    ear = Ear()
+    ear = SpectrogramConfig()
     whole = np.concatenate(list(levels(tmp_path / "a.wav", ear)), axis=1)
     middle, edge = _levels_around(tmp_path / "a.wav", ear, [20.0, 0.5])
-    half = round(AROUND / ear.hop)
+    half = round(AROUND / ear.hop_seconds)
     assert (middle == whole[:, 625 - half : 625 + half]).all()
-    start = round(0.5 / ear.hop) - half
+    start = round(0.5 / ear.hop_seconds) - half
     assert (edge[:, -start:] == whole[:, : start + 2 * half]).all()
     assert (edge[:, :-start] == edge.min()).all()
 
@@ -155,12 +155,12 @@ def test_the_levels_are_those_of_the_model(tmp_path: Path) -> None:
 def test_what_cannot_be_read_has_no_clips(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     recordings(tmp_path / "in")
-    catalog = verbs.read("upcalls", tmp_path / "in")
+    catalog = api_data.read("upcalls", tmp_path / "in")
     (tmp_path / "in" / "b.wav").write_bytes(b"RIFF")
-    found = Annotations.gather(
-        catalog.items, np.array([0, 1]), Instants(np.array([5.0, 6])), score=np.array([0.8, 0.9])
+    found = Annotations.from_rows(
+        catalog.items, np.array([0, 1]), Events(np.array([5.0, 6])), score=np.array([0.8, 0.9])
     )
-    listed = write_clips(catalog, found, 0.4, Ear(), tmp_path / "out", each=2)
+    listed = write_clips(catalog, found, 0.4, SpectrogramConfig(), tmp_path / "out", each=2)
     assert listed["recording"].to_list() == ["a.wav"]
 
 
@@ -171,8 +171,8 @@ def test_a_damaged_recording_has_clips_up_to_the_damage(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "in" / "c.flac", samples, RATE)
     data = (tmp_path / "in" / "c.flac").read_bytes()
     (tmp_path / "in" / "c.flac").write_bytes(data[: len(data) // 2])  # at about 20 s
-    catalog = verbs.read("upcalls", tmp_path / "in")
+    catalog = api_data.read("upcalls", tmp_path / "in")
     moments, score = np.array([18.0, 30, 10]), np.array([0.9, 0.8, 0.7])
-    found = Annotations.gather(catalog.items, np.full(3, 2), Instants(moments), score=score)
-    listed = write_clips(catalog, found, 0.4, Ear(), tmp_path / "out", each=3)
+    found = Annotations.from_rows(catalog.items, np.full(3, 2), Events(moments), score=score)
+    listed = write_clips(catalog, found, 0.4, SpectrogramConfig(), tmp_path / "out", each=3)
     assert listed["timestamp"].to_list() == [10]

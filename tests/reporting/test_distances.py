@@ -23,7 +23,7 @@ from tallymark.data.items import Items
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import Poses
 from tallymark.io.lidar import SWEEP
-from tallymark.reporting.distances import tally_distances
+from tallymark.reporting.distances import score_by_distance
 from tests.challenges.test_lyft import scene
 from tests.formats.sets import put, put_sweep
 from tests.formats.test_kitti import CALIBRATION, CAR, SIDEWAYS
@@ -51,7 +51,7 @@ def volumes(rows: list[tuple[int, str, float, float]], **more: Any) -> Annotatio
     shapes = Cuboids.of(np.array([(x, 0, 0, 2, length, 2, 0) for _, _, x, length in rows]).reshape(-1, 7))
     label = np.array([CLASSES.index(word) for _, word, _, _ in rows], np.int64)
     item = np.array([item for item, *_ in rows], np.int64)
-    return Annotations.gather(Items.of(["a", "b"]), item, shapes, label=label, classes=CLASSES, **more)
+    return Annotations.from_rows(Items.of(["a", "b"]), item, shapes, label=label, classes=CLASSES, **more)
 
 
 TRUTH = volumes([(0, "car", 10, 4), (0, "car", 30, 4), (1, "car", 70, 4), (1, "bus", 19.5, 10)])
@@ -67,7 +67,7 @@ def rows(table: pl.DataFrame) -> list[tuple[object, ...]]:
 
 
 def test_classes_and_bands_by_hand(tmp_path: Path) -> None:
-    made = tally_distances(TRUTH, FOUND, catalog_of(tmp_path, ["a", "b"]))
+    made = score_by_distance(TRUTH, FOUND, catalog_of(tmp_path, ["a", "b"]))
     assert made.classes.columns == [
         "class", "truths", "predictions", "tp_50", "tp_70", "recall_50", "precision_50", "recall_70", "precision_70",
     ]  # fmt: skip
@@ -89,7 +89,7 @@ def test_classes_and_bands_by_hand(tmp_path: Path) -> None:
 
 def test_the_vehicle_of_each_sample_is_the_middle(tmp_path: Path) -> None:
     """The first sample is seen from x = 30, the second from y = 45 beside the origin."""
-    made = tally_distances(TRUTH, FOUND, catalog_of(tmp_path, ["b", "a"], [(0, 45, 9), (30, 0, 9)]))
+    made = score_by_distance(TRUTH, FOUND, catalog_of(tmp_path, ["b", "a"], [(0, 45, 9), (30, 0, 9)]))
     assert made.both.select("class", "metres", "truths").filter(pl.col("truths") > 0).rows() == [
         ("car", "0-20", 1), ("car", "20-40", 1), ("car", "60+", 1), ("bus", "40-60", 1),
     ]  # fmt: skip
@@ -109,30 +109,30 @@ def test_volumes_with_few_points_do_not_count(tmp_path: Path, world: bool) -> No
         points = np.concatenate([inside, ground]) - shift
         put_sweep(tmp_path / f"{name}.bin", np.column_stack([points, np.full((len(points), 1 + world), 0.5)]))
     extra = volumes([(0, "car", 56, 2)], score=np.array([0.5]))
-    found = Annotations.gather(
+    found = Annotations.from_rows(
         FOUND.items,
         np.concatenate([FOUND.item, extra.item]),
-        FOUND.shapes.joined(extra.shapes),
+        FOUND.shapes.concat(extra.shapes),
         label=np.append(FOUND.kind, 0),
-        score=np.append(FOUND.confidence, 0.5),
+        score=np.append(FOUND.scores, 0.5),
         classes=CLASSES,
     )
     catalog = catalog_of(tmp_path, ["a", "b"], [tuple(shift)] * 2 if world else None)  # type: ignore[list-item]
-    made = tally_distances(TRUTH, found, catalog, least=3)
+    made = score_by_distance(TRUTH, found, catalog, least=3)
     # Left: the first car, which is found, and the false alarm with five points.
     assert rows(made.classes) == [("car", 1, 2, 1, 1, 1, 0.5, 1, 0.5)]
-    assert rows(tally_distances(TRUTH, found, catalog).classes)[0][:3] == ("car", 3, 4)
+    assert rows(score_by_distance(TRUTH, found, catalog).classes)[0][:3] == ("car", 3, 4)
     (tmp_path / "b.bin").unlink()
     with pytest.raises(BadInput, match=r"b\.bin"):
-        tally_distances(TRUTH, found, catalog, least=3)
+        score_by_distance(TRUTH, found, catalog, least=3)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_classes_are_those_of_the_score(seed: int, tmp_path: Path) -> None:
     truth, predicted = scene(seed)
-    made = tally_distances(truth, predicted, catalog_of(tmp_path, truth.items.ids.to_list()))
+    made = score_by_distance(truth, predicted, catalog_of(tmp_path, truth.items.ids.to_list()))
     lyft = challenge("lyft")
-    expected = lyft.score(truth, predicted, lyft.reading()).classes
+    expected = lyft.score(truth, predicted, lyft.rule_options()).classes
     assert expected is not None
     columns = ["class", "truths", "predictions", "tp_50", "tp_70"]
     assert made.classes.select(columns).equals(expected.select(columns))
@@ -143,17 +143,17 @@ def test_classes_are_those_of_the_score(seed: int, tmp_path: Path) -> None:
 def test_classes_go_by_their_names(tmp_path: Path) -> None:
     found = replace(FOUND, label=1 - FOUND.kind, classes=("bus", "car"))
     catalog = catalog_of(tmp_path, ["a", "b"])
-    assert tally_distances(TRUTH, found, catalog).both.equals(tally_distances(TRUTH, FOUND, catalog).both)
+    assert score_by_distance(TRUTH, found, catalog).both.equals(score_by_distance(TRUTH, FOUND, catalog).both)
 
 
 def test_every_sample_must_be_in_the_folder(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="unknown_sample"):
-        tally_distances(TRUTH, FOUND, catalog_of(tmp_path, ["a"]))
+        score_by_distance(TRUTH, FOUND, catalog_of(tmp_path, ["a"]))
 
 
 def test_nothing_at_all(tmp_path: Path) -> None:
     none = volumes([])
-    made = tally_distances(none, none, catalog_of(tmp_path, ["a", "b"]))
+    made = score_by_distance(none, none, catalog_of(tmp_path, ["a", "b"]))
     assert [len(table) for table in (made.classes, made.bands, made.both)] == [0, 0, 0]
 
 
@@ -172,7 +172,7 @@ def test_a_kitti_folder_is_truth_and_vehicle(tmp_path: Path) -> None:
     put_sweep(folder / "velodyne" / "000001.bin", np.tile([11, 2, -0.25, 0.5], (60, 1)))  # not labelled
     truth = tallymark.read("lyft", folder).truth
     assert truth is not None
-    found = truth.keep(np.array([True, False])).onto(Items.of(["000000"]))
+    found = truth.filter(np.array([True, False])).reindex(Items.of(["000000"]))
     submission = tmp_path / "submission.csv"
     tallymark.write("lyft", replace(found, line=None), submission)
     text = run("score", "lyft", folder, submission, "--by-distance", folder)

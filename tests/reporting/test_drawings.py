@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallymark.geometry import Boxes, Cuboids, Instants, Masks
+from tallymark.geometry import Boxes, Cuboids, Events, Masks
 from tallymark.reporting.bev_plots import View, colour_of, corners_of, draw_above, seen_by_camera
 from tallymark.reporting.drawings import (
     TRUTH,
@@ -85,8 +85,8 @@ def test_a_tone_lies_at_its_time_and_frequency() -> None:
     row, column = np.unravel_index(np.argmax(level), level.shape)
     assert abs(row / (level.shape[0] - 1) * rate / 2 - 200) < 6
     assert abs(column / level.shape[1] * seconds - 8.5) < 0.6
-    with_call = draw_spectrogram(level, (0, 20), 500, Instants(np.array([8.5]), np.array([1.0])))
-    without = draw_spectrogram(level, (0, 20), 500, Instants(np.empty(0)))
+    with_call = draw_spectrogram(level, (0, 20), 500, Events(np.array([8.5]), np.array([1.0])))
+    without = draw_spectrogram(level, (0, 20), 500, Events(np.empty(0)))
     changed = np.flatnonzero((with_call != without).any(axis=(0, 2)))
     across = with_call.shape[1] - 48
     assert abs(changed.min() - (40 + 8 / 20 * across)) <= 3
@@ -102,7 +102,7 @@ def test_the_columns_of_a_short_sound_are_as_long_as_it() -> None:
 
 def test_silence_and_nothing_are_drawn_too() -> None:
     for samples in (np.zeros(5000), np.empty(0), np.full(5000, np.nan)):
-        drawn = draw_spectrogram(levels(samples, 1000), (0, 5), 500, Instants(np.array([1.0])))
+        drawn = draw_spectrogram(levels(samples, 1000), (0, 5), 500, Events(np.array([1.0])))
         assert drawn.shape == (240, 480, 3)
 
 

@@ -113,7 +113,7 @@ def test_windows_end_with_recordings_that_were_not_looked_at(tmp_path: Path, mon
 def test_calls_by_the_hour_read_any_clock(tmp_path: Path) -> None:
     catalog = MAKERS["upcalls"](tmp_path)
     items = Items.of(["GSC_2000-05-19_00-59-50.flac", "GSC_20000519_070000.wav", "c.wav"])
-    truth = Annotations.gather(items, catalog.truth.item, catalog.truth.shapes)
+    truth = Annotations.from_rows(items, catalog.truth.item, catalog.truth.shapes)
     chart = positions(replace(catalog, items=items, truth=truth), survey(catalog))[1]
     assert "2 recordings" in chart
     assert {told for told in re.findall(r"<title>(.*?)</title>", chart) if ": 0 " not in told} == {

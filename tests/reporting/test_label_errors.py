@@ -12,9 +12,9 @@ import pytest
 
 import tallymark
 from tallymark.data.catalog import Catalog
-from tallymark.inference.label_errors import find_suspects
+from tallymark.inference.label_errors import find_label_errors
 from tallymark.reporting.drawings import blank
-from tallymark.reporting.label_errors import confusions, write_suspects
+from tallymark.reporting.label_errors import confusions, write_label_errors
 from tallymark.reporting.page import data_uri
 from tests.reporting.sets import HOSTILE, food
 from tests.reporting.test_explore import Reader
@@ -42,7 +42,7 @@ def suspects_of(catalog: Catalog, label: list[int], told: list[int]) -> pl.DataF
 def made(catalog: Catalog, suspects: pl.DataFrame, folder: Path, shown: int = 100) -> str:
     """The text of the page, after checking what holds for every page."""
     out = folder / "suspects.html"
-    write_suspects(catalog, suspects, out, title="Suspects <of> a set", shown=shown)
+    write_label_errors(catalog, suspects, out, title="Suspects <of> a set", shown=shown)
     text = out.read_text("utf-8")
     reader = Reader()
     reader.feed(text)
@@ -144,19 +144,19 @@ def test_from_chances_to_a_page_and_out_of_the_set(tmp_path: Path) -> None:
     """Three labels of a made-up set are changed; they are shown, and the list takes them out."""
     folder = tmp_path / "set"
     tallymark.synth("food", folder, items=24)
-    catalog = tallymark.read("food", folder).of("train")
+    catalog = tallymark.read("food", folder).in_split("train")
     truth = catalog.truth
     assert truth is not None
-    true, classes = truth.kind, len(truth.classes)
+    true, classes = truth.labels, len(truth.classes)
     chances = np.full((len(true), classes), 0.2 / classes)
     chances[np.arange(len(true)), true] += 0.8
     label = true.copy()
     planted = np.flatnonzero(np.isin(true, np.flatnonzero(np.bincount(true) > 1)))[:3]
     label[planted] = (true[planted] + 1) % classes
-    suspects = find_suspects(chances, label, catalog.items, truth.classes)
+    suspects = find_label_errors(chances, label, catalog.items, truth.classes)
     assert set(suspects["item"]) <= set(catalog.items.ids[planted])
     assert not suspects.is_empty()
     assert {name for _, name, _ in captions(made(catalog, suspects, tmp_path))} == set(suspects["item"])
     suspects.write_csv(tmp_path / "suspects.csv")
-    left = tallymark.read("food", folder, exclude=tmp_path / "suspects.csv").of("train")
+    left = tallymark.read("food", folder, exclude=tmp_path / "suspects.csv").in_split("train")
     assert set(left.items.ids) == set(catalog.items.ids) - set(suspects["item"])

@@ -11,8 +11,8 @@ import pytest
 from tallymark.core.problems import BadInput
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
-from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks, RotatedBoxes
-from tallymark.reporting.measurements import summary, tally_items, tally_objects
+from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks, RotatedBoxes
+from tallymark.reporting.measurements import measure_items, measure_objects, summary
 
 SIZE = np.array([(1000, 500), (1000, 500), (500, 500)])
 UNREAD = np.array([(1000, 500), (np.nan, np.nan), (500, 500)])
@@ -23,18 +23,18 @@ def wheat(group: list[str] | None = None) -> Annotations[Boxes]:
     items = Items(pl.Series("id", ["a", "b", "c"]), None if group is None else pl.Series("group", group))
     rows = [(10, 20, 10, 10.0 * (k + 1)) for k in range(11)] + [(0, 0, 5, 10)]
     item = np.array([0] * 11 + [2])
-    return Annotations.gather(items, item, Boxes.of(np.array(rows)), score=np.linspace(0.1, 0.9, 12))
+    return Annotations.from_rows(items, item, Boxes.of(np.array(rows)), score=np.linspace(0.1, 0.9, 12))
 
 
 def test_items_in_pixels() -> None:
-    table = tally_items(wheat(), SIZE, None)
+    table = measure_items(wheat(), SIZE, None)
     assert table.columns == ["item", "count", "area_10", "area_50", "area_90"]
     assert table.rows() == [("a", 11, 200, 600, 1000), ("b", 0, None, None, None), ("c", 1, 50, 50, 50)]
 
 
 def test_items_on_the_ground() -> None:
     """Half a millimetre per pixel: a picture is 0.5 m by 0.25 m, and 600 pixels are 1.5 square centimetres."""
-    table = tally_items(wheat(["x", "x", "y"]), SIZE, 0.0005)
+    table = measure_items(wheat(["x", "x", "y"]), SIZE, 0.0005)
     assert table.columns == [
         "item", "group", "count", "square_metres", "per_square_metre", "area_10", "area_50", "area_90",
         "area_10_m2", "area_50_m2", "area_90_m2",
@@ -48,40 +48,43 @@ def test_items_on_the_ground() -> None:
 def test_small_densities_are_not_rounded_away() -> None:
     """Three ships in a chip of 768 pixels of 1.5 m."""
     boxes = RotatedBoxes.of(np.tile([100.0, 100, 40, 10, 0], (3, 1)))
-    found = Annotations.gather(Items.of(["a"]), np.zeros(3, np.int64), boxes)
-    table = tally_items(found, np.array([(768, 768)]), 1.5)
+    found = Annotations.from_rows(Items.of(["a"]), np.zeros(3, np.int64), boxes)
+    table = measure_items(found, np.array([(768, 768)]), 1.5)
     assert table["square_metres"].to_list() == [1327100]  # 1,327,104 to six digits
     assert table["per_square_metre"].to_list() == [pytest.approx(3 / 1327104, rel=1e-5)]
     assert table["area_50_m2"].to_list() == [900]
 
 
 def test_a_picture_without_pixels_has_no_density() -> None:
-    table = tally_items(wheat(), np.array([(0, 10), (10, 10), (10, np.nan)]), 1.0)
+    table = measure_items(wheat(), np.array([(0, 10), (10, 10), (10, np.nan)]), 1.0)
     assert table["square_metres"].to_list() == [None, 100, None]
     assert table["per_square_metre"].to_list() == [None, 0, None]
 
 
 def test_calls_are_counted_only() -> None:
-    found = Annotations.gather(Items.of(["a"]), np.zeros(2, np.int64), Instants(np.array([1.0, 2.0])))
-    assert tally_items(found, np.array([(60, np.nan)]), None).to_dict(as_series=False) == {"item": ["a"], "count": [2]}
+    found = Annotations.from_rows(Items.of(["a"]), np.zeros(2, np.int64), Events(np.array([1.0, 2.0])))
+    assert measure_items(found, np.array([(60, np.nan)]), None).to_dict(as_series=False) == {
+        "item": ["a"],
+        "count": [2],
+    }
 
 
 def test_boxes_one_by_one() -> None:
-    found = Annotations.gather(
+    found = Annotations.from_rows(
         Items.of(["a", "b"]),
         np.array([0, 1, 1]),
         Boxes.of(np.array([(10, 20, 30, 40), (0, 0, 1 / 3, 3), (5, 5, 2, 2)])),
         score=np.array([0.12345, 0.9, 0.8]),
         number=np.array([4, 1, 3]),
     )
-    table = tally_objects(found, None)
+    table = measure_objects(found, None)
     assert table.columns == ["item", "number", "score", "x", "y", "width", "height", "area"]
     assert table.rows() == [
         ("a", 4, 0.123, 25, 40, 30, 40, 1200),
         ("b", 1, 0.9, 0.167, 1.5, 0.333, 3, 1),
         ("b", 3, 0.8, 6, 6, 2, 2, 4),
     ]
-    metres = tally_objects(found, 0.5)
+    metres = measure_objects(found, 0.5)
     assert metres.columns == [*table.columns, "width_m", "height_m", "area_m2"]
     assert metres.row(0)[-3:] == (15, 20, 300)
 
@@ -104,8 +107,8 @@ def test_headings_are_those_of_the_longer_side_clockwise_from_the_top(
     length: float, width: float, degrees: float, heading: float
 ) -> None:
     boxes = RotatedBoxes.of(np.array([30, 40, length, width, np.radians(degrees)]))
-    found = Annotations.gather(Items.of(["a"]), np.zeros(1, np.int64), boxes)
-    table = tally_objects(found, 2.0)
+    found = Annotations.from_rows(Items.of(["a"]), np.zeros(1, np.int64), boxes)
+    table = measure_objects(found, 2.0)
     assert table.columns == [
         "item", "number", "score", "x", "y", "length", "width", "heading", "area", "length_m", "width_m", "area_m2",
     ]  # fmt: skip
@@ -116,24 +119,24 @@ def test_masks_are_measured_by_their_rectangle() -> None:
     picture = np.zeros((30, 40), bool)
     picture[3:23, 10:16] = True
     picture[4, 11] = False  # the area is that of the pixels
-    found = Annotations.gather(Items.of(["a"]), np.zeros(1, np.int64), Masks.of([picture], (30, 40)))
-    row = tally_objects(found, None).row(0, named=True)
+    found = Annotations.from_rows(Items.of(["a"]), np.zeros(1, np.int64), Masks.of([picture], (30, 40)))
+    row = measure_objects(found, None).row(0, named=True)
     assert row["area"] == 119
     measured = [row[name] for name in ("x", "y", "length", "width")]
     assert measured == pytest.approx([13, 13, 20, 6], abs=0.3)
     assert abs((row["heading"] + 90) % 180 - 90) < 2
-    assert tally_items(found, np.array([(40, 30)]), None)["area_50"].to_list() == [119]
+    assert measure_items(found, np.array([(40, 30)]), None)["area_50"].to_list() == [119]
 
 
 def test_summary_on_the_ground() -> None:
     """12 objects in 3 items of an eighth, an eighth and a sixteenth of a square metre."""
-    assert summary(tally_items(wheat(), SIZE, 0.0005)) == {
+    assert summary(measure_items(wheat(), SIZE, 0.0005)) == {
         "items": 3, "count": 12, "mean_per_item": 4, "square_metres": 0.3125, "per_square_metre": 38.4,
     }  # fmt: skip
 
 
 def test_what_cannot_be_read_is_not_counted() -> None:
-    table = tally_items(wheat(), UNREAD, 0.0005)
+    table = measure_items(wheat(), UNREAD, 0.0005)
     assert table["count"].to_list() == [11, None, 1]
     assert table["per_square_metre"].to_list() == [88, None, 16]
     assert summary(table) == {
@@ -142,29 +145,29 @@ def test_what_cannot_be_read_is_not_counted() -> None:
 
 
 def test_the_ground_of_all_pictures_is_a_round_number() -> None:
-    three = Annotations.gather(Items.of(["a", "b", "c"]), np.empty(0, np.int64), Boxes.of(np.empty((0, 4))))
-    assert summary(tally_items(three, np.full((3, 2), [10, 1]), 0.1))["square_metres"] == 0.3
+    three = Annotations.from_rows(Items.of(["a", "b", "c"]), np.empty(0, np.int64), Boxes.of(np.empty((0, 4))))
+    assert summary(measure_items(three, np.full((3, 2), [10, 1]), 0.1))["square_metres"] == 0.3
 
 
 @pytest.mark.parametrize("ground", [None, 0.001])
 def test_summary_of_nothing_that_can_be_read(ground: float | None) -> None:
-    none = Annotations.none(Items.of(["a", "b"]), Boxes.of(np.empty(0)))
-    found = summary(tally_items(none, np.full((2, 2), np.nan), ground))
+    none = Annotations.empty(Items.of(["a", "b"]), Boxes.of(np.empty(0)))
+    found = summary(measure_items(none, np.full((2, 2), np.nan), ground))
     assert found == {"items": 2, "count": 0, "mean_per_item": None, "square_metres": None, "per_square_metre": None}
 
 
 @pytest.mark.parametrize("shapes", [Boxes.of(np.empty(0)), RotatedBoxes.of(np.empty(0)), Masks.of([], (5, 5))])
 def test_nothing_found_is_0_of_no_size(shapes: Any) -> None:
-    found = Annotations.none(Items.of(["a"]), shapes)
-    table = tally_items(found, np.array([(10, 10)]), 1.0)
+    found = Annotations.empty(Items.of(["a"]), shapes)
+    table = measure_items(found, np.array([(10, 10)]), 1.0)
     assert table["per_square_metre"].to_list() == [0]
     assert table["area_50"].to_list() == [None]
     assert table["area_50"].dtype == pl.Float64
-    objects = tally_objects(found, 1.0)
+    objects = measure_objects(found, 1.0)
     assert len(objects) == 0
     assert objects["score"].dtype == pl.Float64
-    nothing = Annotations.none(Items.of([]), shapes)
-    assert summary(tally_items(nothing, np.empty((0, 2)), 1.0)) == {
+    nothing = Annotations.empty(Items.of([]), shapes)
+    assert summary(measure_items(nothing, np.empty((0, 2)), 1.0)) == {
         "items": 0, "count": 0, "mean_per_item": None, "square_metres": None, "per_square_metre": None,
     }  # fmt: skip
 
@@ -172,24 +175,24 @@ def test_nothing_found_is_0_of_no_size(shapes: Any) -> None:
 @pytest.mark.parametrize("ground", [0.0, -1.0, np.nan, np.inf])
 def test_an_impossible_pixel_is_refused(ground: float) -> None:
     with pytest.raises(BadInput, match="metres per pixel"):
-        tally_items(wheat(), SIZE, ground)
+        measure_items(wheat(), SIZE, ground)
     with pytest.raises(BadInput, match="metres per pixel"):
-        tally_objects(wheat(), ground)
+        measure_objects(wheat(), ground)
 
 
 def test_what_programs_get_wrong() -> None:
     with pytest.raises(ValueError, match="3 items"):
-        tally_items(wheat(), SIZE[:2], None)
-    calls = Annotations.gather(Items.of(["a"]), np.zeros(1, np.int64), Instants(np.array([1.0])))
+        measure_items(wheat(), SIZE[:2], None)
+    calls = Annotations.from_rows(Items.of(["a"]), np.zeros(1, np.int64), Events(np.array([1.0])))
     with pytest.raises(ValueError, match="Instants have no place"):
-        tally_objects(calls, None)
+        measure_objects(calls, None)
 
 
 def test_labels_are_listed_by_rank() -> None:
     items, score = Items.of(["a.jpg", "b.jpg"]), np.array([0.7, 0.2, 0.6, 0.1])
     labels, classes = Labels(np.array([2, 0, 1, 2])), ("soup", "pie", "tea")
-    found = Annotations.gather(items, np.array([0, 0, 1, 1]), labels, score=score, classes=classes)
-    assert tally_objects(found, None).rows() == [
+    found = Annotations.from_rows(items, np.array([0, 0, 1, 1]), labels, score=score, classes=classes)
+    assert measure_objects(found, None).rows() == [
         ("a.jpg", 1, 2, "tea", 0.7),
         ("a.jpg", 2, 0, "soup", 0.2),
         ("b.jpg", 1, 1, "pie", 0.6),
@@ -199,12 +202,12 @@ def test_labels_are_listed_by_rank() -> None:
 
 def test_volumes_are_listed_with_their_class() -> None:
     volumes = Cuboids.of([[1.00001, 2, 3, 1.9, 4.5, 1.6, 0.25], [0, 0, 0, 2.5, 12, 3, -3]])  # type: ignore[arg-type]
-    found = Annotations.gather(
+    found = Annotations.from_rows(
         Items.of(["a", "b"]), np.array([1, 1]), volumes, label=np.array([1, 0]), score=np.array([0.75, 0.5]),
         classes=("bus", "car"),
     )  # fmt: skip
-    table = tally_objects(found, None)
+    table = measure_objects(found, None)
     assert table.columns == ["item", "number", "name", "score", "x", "y", "z", "width", "length", "height", "yaw"]
     assert table.rows()[0] == ("b", 1, "car", 0.75, 1, 2, 3, 1.9, 4.5, 1.6, 0.25)
     assert table["name"].to_list() == ["car", "bus"]
-    assert tally_items(found, np.full((2, 2), 128.0), None)["count"].to_list() == [0, 2]
+    assert measure_items(found, np.full((2, 2), 128.0), None)["count"].to_list() == [0, 2]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallymark.api import data as verbs
+from tallymark.api import data as api_data
 from tallymark.core.registry import challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
@@ -20,11 +20,11 @@ def scored(found: np.ndarray, **options: Any) -> Any:
     """100 photographs with one head each; `found` says where it was found."""
     items = Items.of([f"{k:03}" for k in range(100)])
     boxes = Boxes.of(np.tile([0, 0, 10, 10], (100, 1)))
-    truth = Annotations.gather(items, np.arange(100), boxes)
+    truth = Annotations.from_rows(items, np.arange(100), boxes)
     rows = np.flatnonzero(found)
-    predicted = Annotations.gather(items, rows, boxes.take(rows))
+    predicted = Annotations.from_rows(items, rows, boxes.take(rows))
     what = challenge("wheat")
-    return what.score(truth, predicted, what.reading(**options))
+    return what.score(truth, predicted, what.rule_options(**options))
 
 
 def test_a_clear_difference_has_an_interval_as_by_the_normal_approximation() -> None:
@@ -72,7 +72,7 @@ def test_lower_is_better_for_food(tmp_path: Path) -> None:
     header = "image_name,pred1,pred2,pred3\n"
     (tmp_path / "a.csv").write_text(header + "".join(f"{name},2,3,4\n" for name in names))
     (tmp_path / "b.csv").write_text(header + "".join(f"{name},1,3,4\n" for name in names))
-    compared = verbs.compare("food", tmp_path / "truth.csv", tmp_path / "a.csv", tmp_path / "b.csv")
+    compared = api_data.compare("food", tmp_path / "truth.csv", tmp_path / "a.csv", tmp_path / "b.csv")
     assert compared.difference == -1
     assert compared.verdict == "B is better"
 
@@ -81,7 +81,7 @@ def test_recordings_that_only_one_submission_names(tmp_path: Path) -> None:
     (tmp_path / "truth.csv").write_text("filename,timestamp,label\na.wav,10,up\nb.wav,5,up\n")
     (tmp_path / "a.csv").write_text("filename,timestamp\na.wav,10\n")
     (tmp_path / "b.csv").write_text("filename,timestamp\na.wav,10\nc.wav,5\n")
-    compared = verbs.compare("upcalls", tmp_path / "truth.csv", tmp_path / "a.csv", tmp_path / "b.csv")
+    compared = api_data.compare("upcalls", tmp_path / "truth.csv", tmp_path / "a.csv", tmp_path / "b.csv")
     assert compared.a.value == pytest.approx(2 / 3)
     assert compared.b.value == pytest.approx(0.5)
     assert compared.low <= compared.difference <= compared.high
@@ -97,6 +97,6 @@ def test_average_precision_can_be_compared(metric: str, tmp_path: Path) -> None:
     for name, text in (("truth", truth), ("a", a), ("b", b)):
         (tmp_path / f"{name}.csv").write_text("Id,PredictionString\n" + text)
     paths = (tmp_path / f"{name}.csv" for name in ("truth", "a", "b"))
-    compared = verbs.compare("lyft", *paths, metric=metric)
+    compared = api_data.compare("lyft", *paths, metric=metric)
     assert compared.verdict == "A is better"
     assert compared.a.value == 1

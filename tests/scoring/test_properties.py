@@ -35,7 +35,7 @@ CASES = [(name, options) for name in NAMES for options in READINGS[name]]
 def truth_of(name: str, seed: int) -> Annotations[Any]:
     made = annotations(name, seed)
     if name == "food":
-        return Annotations.gather(made.items, np.arange(len(made.items)), Labels(made.shapes.label[::3]))
+        return Annotations.from_rows(made.items, np.arange(len(made.items)), Labels(made.shapes.label[::3]))
     return made
 
 
@@ -44,7 +44,7 @@ def test_truth_against_itself_is_perfect(name: str, options: dict[str, Any]) -> 
     for seed in SEEDS:
         truth, what = truth_of(name, seed), challenge(name)
         predicted = annotations(name, seed)
-        score = what.score(truth, predicted, what.reading(**options))
+        score = what.score(truth, predicted, what.rule_options(**options))
         nothing = name == "upcalls" and not len(truth)
         undefined = name in ("wheat", "lyft") and (
             not len(truth) or (options.get("metric") == "mlebench" and (truth.counts == 0).any())
@@ -59,7 +59,7 @@ def test_truth_against_itself_is_perfect(name: str, options: dict[str, Any]) -> 
 def disturbed(made: Annotations[Any], rng: np.random.Generator) -> Annotations[Any]:
     """Some objects dropped, some doubled, and confidences drawn anew without ties."""
     kept = np.repeat(np.arange(len(made)), rng.choice([0, 1, 1, 2], len(made)))
-    return Annotations.gather(
+    return Annotations.from_rows(
         made.items,
         made.item[kept],
         made.shapes.take(kept),
@@ -74,7 +74,7 @@ def shuffled(made: Annotations[Any], order: np.ndarray) -> Annotations[Any]:
     items = Items(made.items.ids[order])
     position = np.argsort(order)
     rows = np.arange(len(made))[::-1]
-    return Annotations.gather(
+    return Annotations.from_rows(
         items,
         position[made.item[rows]],
         made.shapes.take(rows),
@@ -90,10 +90,10 @@ def test_the_order_of_rows_and_items_does_not_matter(name: str, options: dict[st
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
         truth, predicted = truth_of(name, seed), disturbed(annotations(name, seed), rng)
-        reading = what.reading(**options)
-        expected = what.score(truth, predicted, reading)
+        rule_options = what.rule_options(**options)
+        expected = what.score(truth, predicted, rule_options)
         order = rng.permutation(len(truth.items))
-        got = what.score(shuffled(truth, order), shuffled(predicted, order), reading)
+        got = what.score(shuffled(truth, order), shuffled(predicted, order), rule_options)
         assert got.value == pytest.approx(expected.value, abs=1e-12, nan_ok=True)
         assert got.counts.equals(expected.counts)
         assert (
@@ -108,7 +108,7 @@ def repeated(made: Annotations[Any], times: np.ndarray) -> Annotations[Any]:
     source = np.repeat(np.arange(len(made.items)), times)
     rows = [np.arange(made.offsets[item], made.offsets[item + 1]) for item in source.tolist()]
     row = np.concatenate([np.empty(0, np.int64), *rows])
-    return Annotations.gather(
+    return Annotations.from_rows(
         Items.of([f"{made.items.ids[item]} {copy}" for copy, item in enumerate(source.tolist())]),
         np.repeat(np.arange(len(source)), made.counts[source]),
         made.shapes.take(row),
@@ -126,8 +126,8 @@ def test_a_weight_counts_an_item_so_many_times(name: str, options: dict[str, Any
         truth, predicted = truth_of(name, seed), disturbed(annotations(name, seed), rng)
         times = rng.integers(0, 4, len(truth.items))
         times[rng.integers(len(times))] += 1  # at least one is there
-        score = what.score(truth, predicted, what.reading(**options))
-        expected = what.score(repeated(truth, times), repeated(predicted, times), what.reading(**options)).value
+        score = what.score(truth, predicted, what.rule_options(**options))
+        expected = what.score(repeated(truth, times), repeated(predicted, times), what.rule_options(**options)).value
         assert score.total(times) == pytest.approx(expected, abs=1e-12, nan_ok=True)
         assert score.total(np.ones(len(times))) == pytest.approx(score.value, abs=1e-12, nan_ok=True)
         changed += abs(expected - score.value) > 1e-6
@@ -140,7 +140,7 @@ def test_counts_items_and_pairs_agree(name: str) -> None:
     for seed in SEEDS:
         truth = truth_of(name, seed)
         predicted = disturbed(annotations(name, seed), np.random.default_rng(seed))
-        score = what.score(truth, predicted, what.reading())
+        score = what.score(truth, predicted, what.rule_options())
         item = truth.items.find(score.pairs["item"])
         first, second = (
             made.offsets[item] + score.pairs[side].to_numpy()
@@ -159,15 +159,15 @@ def test_counts_items_and_pairs_agree(name: str) -> None:
 def test_a_reading_is_printed_with_the_score() -> None:
     what = challenge("lyft")
     truth = truth_of("lyft", 1)
-    score = what.score(truth, annotations("lyft", 1), replace(what.reading(), metric="sdk"))
+    score = what.score(truth, annotations("lyft", 1), replace(what.rule_options(), metric="sdk"))
     assert score.as_dict()["reading"]["metric"] == "sdk"
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_of_no_items_there_is_no_score(name: str, options: dict[str, Any]) -> None:
     what = challenge(name)
-    none = truth_of(name, 0).onto(Items.of([]))
-    score = what.score(none, none, what.reading(**options))
+    none = truth_of(name, 0).reindex(Items.of([]))
+    score = what.score(none, none, what.rule_options(**options))
     assert score.items.height == 0
     json.dumps(score.as_dict(), allow_nan=False)
     if name != "upcalls":  # whose script has 0 for no calls and no detections

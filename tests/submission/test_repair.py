@@ -154,7 +154,7 @@ def test_a_valid_file_is_left_alone(name: str, seed: int, tmp_path: Path) -> Non
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     made = annotations(name, seed)
     if name == "wheat":
-        made = type(made)(made.items, made.offsets, made.shapes.clipped(1024, 1024), score=made.score)
+        made = type(made)(made.items, made.offsets, made.shapes.clip_to(1024, 1024), score=made.score)
     tallymark.write(name, made, source)
     assert tallymark.repair(name, source, out) == []
     assert out.read_bytes() == source.read_bytes()

@@ -13,7 +13,7 @@ import tallymark
 from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
-from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks
+from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks
 from tests.made import NAMES, annotations, columns_of
 
 
@@ -25,7 +25,7 @@ def test_write_then_read_is_the_identity(name: str, seed: int, tmp_path: Path) -
     tallymark.write(name, made, path)
     got = tallymark.read_submission(name, path)
     if name == "upcalls":  # recordings without detections have no row, by the challenge's form
-        got = got.onto(made.items)
+        got = got.reindex(made.items)
     else:
         assert got.items.ids.to_list() == made.items.ids.to_list()
         assert tallymark.check(name, path, against=path).problems.total == 0
@@ -35,7 +35,7 @@ def test_write_then_read_is_the_identity(name: str, seed: int, tmp_path: Path) -
         assert got.score is not None
         assert np.array_equal(got.score, made.score)
     if made.label is not None:
-        assert [got.classes[k] for k in got.kind] == [made.classes[k] for k in made.kind]
+        assert [got.classes[k] for k in got.kind] == [made.classes[k] for k in made.labels]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -60,11 +60,11 @@ def test_both_forms_of_food(tmp_path: Path) -> None:
         ("wheat", Boxes.of(np.empty((0, 4))), ["a,", "b,"]),
         ("lyft", Cuboids.of(np.empty((0, 7))), ["a,", "b,"]),
         ("ships", Masks.of([], (768, 768)), ["a,", "b,"]),
-        ("upcalls", Instants(np.empty(0)), []),
+        ("upcalls", Events(np.empty(0)), []),
     ],
 )
 def test_nothing_found_is_a_valid_submission(name: str, shapes: Any, rows: list[str], tmp_path: Path) -> None:
-    tallymark.write(name, Annotations.none(Items.of(["a", "b"]), shapes, CLASSES), tmp_path / "submission.csv")
+    tallymark.write(name, Annotations.empty(Items.of(["a", "b"]), shapes, CLASSES), tmp_path / "submission.csv")
     assert (tmp_path / "submission.csv").read_text().splitlines()[1:] == rows
 
 
@@ -79,7 +79,7 @@ def test_nothing_found_is_a_valid_submission(name: str, shapes: Any, rows: list[
     ],
 )
 def test_an_invalid_submission_is_never_left_behind(name: str, shapes: object, kind: str, tmp_path: Path) -> None:
-    wrong = Annotations.gather(
+    wrong = Annotations.from_rows(
         Items.of(["a"]), np.zeros(1, np.int64), shapes, label=np.zeros(1, np.int64), classes=CLASSES
     )
     with pytest.raises(tallymark.BadInput) as caught:
@@ -107,4 +107,4 @@ def test_upcalls_writes_scores_on_request(tmp_path: Path) -> None:
     tallymark.write("upcalls", scored, tmp_path / "d.csv", form="scored")
     written = pl.read_csv(tmp_path / "d.csv")
     assert written.columns == ["filename", "timestamp", "score"]
-    assert written["score"].to_list() == scored.confidence.tolist()
+    assert written["score"].to_list() == scored.scores.tolist()

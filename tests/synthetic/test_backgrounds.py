@@ -64,7 +64,7 @@ def test_a_set_is_made_of_stretches_of_real_recordings(tmp_path: Path) -> None:
     write(tmp_path / "made", 10, 0, scenes)
     write(tmp_path / "again", 10, 0, scenes)
     catalog = tallymark.read("upcalls", tmp_path / "made")
-    assert len(catalog.of("train")) == 8
+    assert len(catalog.in_split("train")) == 8
     lengths = {soundfile.info(path).duration for path in (tmp_path / "made").rglob("*.wav")}
     assert lengths <= {20.0, 8.0}
     assert 20.0 in lengths

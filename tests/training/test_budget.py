@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from tallymark.training.budget import ASIDE, Clock
+from tallymark.training.budget import ASIDE, Budget
 
 
 def test_without_a_budget_steps_count() -> None:
-    clock = Clock(steps=200, minutes=None)
+    clock = Budget(steps=200, minutes=None)
     clock.step = 50
     assert clock.done() == 0.25
 
@@ -16,7 +16,7 @@ def test_without_a_budget_steps_count() -> None:
 def test_a_budget_has_room_for_judging_all_views_and_for_writing(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    clock = Clock(steps=1, minutes=10, views=4)
+    clock = Budget(steps=1, minutes=10, tta_transforms=4)
     clock.judged(20.0)
     now += 600 - 5 * 20 - ASIDE - 1
     assert clock.done() < 1
@@ -27,7 +27,7 @@ def test_a_budget_has_room_for_judging_all_views_and_for_writing(monkeypatch: py
 def test_looking_back_counts_as_judging_but_is_not_done_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    clock = Clock(steps=1, minutes=10)
+    clock = Budget(steps=1, minutes=10)
     now = 200.0
     clock.judged(10.0, revisiting=15.0)
     assert clock.due(1, of=8)
@@ -42,14 +42,14 @@ def test_looking_back_counts_as_judging_but_is_not_done_at_the_end(monkeypatch: 
 def test_half_of_a_budget_is_for_learning(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    clock = Clock(steps=1, minutes=1)
+    clock = Budget(steps=1, minutes=1)
     clock.judged(100.0)
     now = 15.0
     assert clock.done() == 0.5
 
 
 def test_judgements_come_evenly_by_steps() -> None:
-    clock, judged = Clock(steps=100, minutes=None), []
+    clock, judged = Budget(steps=100, minutes=None), []
     for clock.step in range(1, 101):
         if clock.due(len(judged), of=4):
             judged.append(clock.step)
@@ -60,7 +60,7 @@ def test_judgements_come_evenly_by_steps() -> None:
 def test_judgements_that_take_long_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    clock, learning, judging = Clock(steps=1, minutes=20), 0.0, 0.0
+    clock, learning, judging = Budget(steps=1, minutes=20), 0.0, 0.0
     while clock.done() < 1:
         now, learning = now + 1, learning + 1
         if clock.due(int(judging / 60), of=8):

@@ -14,29 +14,37 @@ import soundfile
 from typer.testing import CliRunner
 
 import tallymark
-from tallymark.api import data as verbs
-from tallymark.api import models as modelling
+from tallymark.api import data as api_data
+from tallymark.api import models as api_models
 from tallymark.cli.main import app
 from tallymark.core.problems import BadInput
-from tallymark.core.recipe import PictureRecipe, SoundRecipe
+from tallymark.core.recipe import AudioRecipe, ImageRecipe
 from tallymark.detector.network import make_network
 from tallymark.formats import write_raven
-from tallymark.inference.metadata import Card
+from tallymark.inference.metadata import Metadata
 from tallymark.inference.predictor import Predictor
-from tallymark.inference.recall_curve import Curve
-from tallymark.reporting.calls import tally_hours
+from tallymark.inference.recall_curve import RecallCurve
+from tallymark.reporting.calls import calls_per_hour
 from tallymark.training.export import export
 
-TINY = SoundRecipe().but(width=4, neck=8)
-SMALL: dict[str, Any] = {"width": 4, "neck": 8, "epochs": 1, "judged": 1, "seconds": 4.096, "folds": 3, "models": 2}
+TINY = AudioRecipe().replace(width=4, neck=8)
+SMALL: dict[str, Any] = {
+    "width": 4,
+    "neck": 8,
+    "epochs": 1,
+    "evaluations": 1,
+    "clip_seconds": 4.096,
+    "folds": 3,
+    "train_folds": 2,
+}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Recordings of some days beside a Raven table for each, and no other table; one of them is background."""
     made, mine = (tmp_path_factory.mktemp(name) for name in ("made", "mine"))
-    verbs.synth("upcalls", made, items=10, seconds=20, calls=700, quiet=0.2)
-    catalog = verbs.read("upcalls", made).of("train")
+    api_data.synth("upcalls", made, items=10, seconds=20, calls=700, quiet=0.2)
+    catalog = api_data.read("upcalls", made).in_split("train")
     truth: Any = catalog.truth
     for item in range(len(catalog)):
         shutil.copy(made / catalog.files[item], mine / Path(catalog.files[item]).name)
@@ -51,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("run") / "run"
-    modelling.train("upcalls", folder, out, preset="tiny", **SMALL)
+    api_models.train("upcalls", folder, out, preset="tiny", **SMALL)
     return out
 
 
@@ -67,14 +75,14 @@ def test_raven_tables_are_learned_from(folder: Path) -> None:
 def test_a_run_tells_what_each_cut_costs(run: Path, folder: Path) -> None:
     """Both models are judged by recordings that they did not learn from, and the curve is of all these."""
     score, table = json.loads((run / "score.json").read_text()), pl.read_csv(run / "recall.csv")
-    assert table.columns == ["cut", "recall", "precision", "f1", "fp_per_hour"]
+    assert table.columns == ["score_threshold", "recall", "precision", "f1", "fp_per_hour"]
     hours = score["items"] * 20 / 3600
     assert score["reading"]["hours"] == pytest.approx(hours, abs=1e-6)
     assert score["fp_per_hour"] == pytest.approx(score["fp"] / hours, rel=1e-4)
     cards = [Predictor([path]).card for path in sorted(run.glob("fold-*/model.onnx"))]
     assert len(cards) == 2
     for card in cards:
-        curve = Curve.of(card.curve)
+        curve = RecallCurve.of(card.curve)
         assert curve is not None
         assert curve.hours == pytest.approx(hours)
         assert curve.table.equals(table)
@@ -88,22 +96,31 @@ def test_a_run_tells_what_each_cut_costs(run: Path, folder: Path) -> None:
 def test_a_cut_by_its_price(run: Path, folder: Path) -> None:
     table = pl.read_csv(run / "recall.csv")
     price = float(table["fp_per_hour"].median() or 0)
-    wanted = table.filter(pl.col("fp_per_hour") <= price)["cut"][0]
+    wanted = table.filter(pl.col("fp_per_hour") <= price)["score_threshold"][0]
     alone = next(run.glob("fold-*/model.onnx"))
     for model in (run, alone):
-        assert modelling.predict(model, folder, fp_per_hour=price).recipe.cut == wanted
+        assert api_models.predict(model, folder, fp_per_hour=price).recipe.score_threshold == wanted
     least = float(table["fp_per_hour"].min() or 0)
-    note = modelling.predict(alone, folder, fp_per_hour=0).notes[0]
+    note = api_models.predict(alone, folder, fp_per_hour=0).notes[0]
     assert ("no cut was as strict" if least else "cannot be told") in note
     with pytest.raises(BadInput, match="one way to choose the cut"):
-        modelling.predict(alone, folder, fp_per_hour=1, cut=0.5)
+        api_models.predict(alone, folder, fp_per_hour=1, score_threshold=0.5)
 
 
 def test_everything_is_written(run: Path, folder: Path, tmp_path: Path) -> None:
     names = ("counts.csv", "calls.csv", "days.csv", "calls.html", "raven", "audacity", "clips")
     options = ("--counts", "--objects", "--days", "--plot", "--raven", "--audacity", "--clips")
     written = [word for option, name in zip(options, names, strict=True) for word in (option, str(tmp_path / name))]
-    words = ["predict", str(run), str(folder), "cut=0.04", "--out", str(tmp_path / "found.csv"), "--form", "scored"]
+    words = [
+        "predict",
+        str(run),
+        str(folder),
+        "score_threshold=0.04",
+        "--out",
+        str(tmp_path / "found.csv"),
+        "--form",
+        "scored",
+    ]
     result = CliRunner().invoke(app, [*words, *written, "--clips-each", "2", "--json"])
     assert result.exit_code == 0, result.output
     told = json.loads(result.output)
@@ -114,10 +131,10 @@ def test_everything_is_written(run: Path, folder: Path, tmp_path: Path) -> None:
     assert found.columns == ["filename", "timestamp", "score"]
     assert found.height == told["count"] > len(recordings)
     assert all(group["timestamp"].is_sorted() for _, group in found.group_by("filename"))
-    assert not verbs.check("upcalls", tmp_path / "found.csv", against=folder).problems
+    assert not api_data.check("upcalls", tmp_path / "found.csv", against=folder).problems
     truth = tmp_path / "truth.csv"
     truth.write_text("filename,timestamp,label\n" + f"{recordings[0]},1.0,up\n")
-    scored = verbs.score("upcalls", truth, tmp_path / "found.csv").details
+    scored = api_data.score("upcalls", truth, tmp_path / "found.csv").details
     counts = pl.read_csv(tmp_path / "counts.csv")
     assert counts["count"].sum() == told["count"]
     assert 0 < scored["fp"] <= told["count"]
@@ -143,10 +160,10 @@ def test_everything_is_written(run: Path, folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_official_form_has_two_columns(run: Path, folder: Path, tmp_path: Path) -> None:
-    modelling.predict(run, folder, tmp_path / "found.csv", cut=0.04)
+    api_models.predict(run, folder, tmp_path / "found.csv", score_threshold=0.04)
     assert (tmp_path / "found.csv").read_text().splitlines()[0] == "filename,timestamp"
     with pytest.raises(BadInput, match="official or scored"):
-        modelling.predict(run, folder, tmp_path / "found.csv", form="score")
+        api_models.predict(run, folder, tmp_path / "found.csv", form="score")
 
 
 def test_options_that_do_not_go_with_a_model(folder: Path, run: Path, tmp_path: Path) -> None:
@@ -156,53 +173,53 @@ def test_options_that_do_not_go_with_a_model(folder: Path, run: Path, tmp_path: 
         [problem] = json.loads(result.output)["problems"]
         return f"{problem['kind']} {problem['found']} {problem['expected']}"
 
-    recipe = PictureRecipe().but(width=4, neck=8)
-    export(make_network(recipe, 1).eval(), Card("wheat", recipe), tmp_path / "model.onnx")
+    recipe = ImageRecipe().replace(width=4, neck=8)
+    export(make_network(recipe, 1).eval(), Metadata("wheat", recipe), tmp_path / "model.onnx")
     model = str(tmp_path / "model.onnx")
     for option in ("--days", "--plot", "--raven", "--audacity", "--clips"):
         assert refused(model, str(folder), option, "x") == f"bad_option {option} a model of calls in recordings"
     expected = "bad_option a model of wheat a model of calls in recordings"
     assert refused(model, str(folder), "--fp-per-hour", "1") == expected
-    assert (
-        refused(str(run), str(folder), "--ground", "1") == "bad_option --ground a model of boxes or masks in pictures"
-    )
-    assert refused(str(run), str(folder), "views=2") == "bad_option views=2 views=1: time has one direction only"
+    assert refused(str(run), str(folder), "--gsd", "1") == "bad_option --ground a model of boxes or masks in pictures"
+    assert refused(str(run), str(folder), "tta=2") == "bad_option tta=2 tta=1: time has one direction only"
     assert refused(str(run), str(folder), "--counts", str(tmp_path)).startswith("bad_path a folder")
     for option in ("--out", "--counts", "--objects", "--days", "--plot"):
         assert "bad_path no folder" in refused(str(run), str(folder), option, str(tmp_path / "no" / "x.csv"))
-    labels = PictureRecipe().but(width=4, finds="labels")
-    export(make_network(labels, 3).eval(), Card("food", labels, ("a", "b", "c")), tmp_path / "model.onnx")
+    labels = ImageRecipe().replace(width=4, task="labels")
+    export(make_network(labels, 3).eval(), Metadata("food", labels, ("a", "b", "c")), tmp_path / "model.onnx")
     assert refused(model, str(folder), "--counts", "x") == "bad_option --counts a model that finds things to count"
-    assert refused(model, str(folder), "--ground", "1") == "bad_option --ground a model of boxes or masks in pictures"
+    assert refused(model, str(folder), "--gsd", "1") == "bad_option --ground a model of boxes or masks in pictures"
     assert "not_empty" in refused(str(run), str(folder), "--clips", str(tmp_path))
 
 
 def test_a_model_from_before_has_no_curve(folder: Path, tmp_path: Path) -> None:
-    export(make_network(TINY, 1).eval(), Card("upcalls", TINY), tmp_path / "model.onnx")
+    export(make_network(TINY, 1).eval(), Metadata("upcalls", TINY), tmp_path / "model.onnx")
     with pytest.raises(BadInput, match="without a curve"):
-        modelling.predict(tmp_path / "model.onnx", folder, fp_per_hour=1)
+        api_models.predict(tmp_path / "model.onnx", folder, fp_per_hour=1)
 
 
-@pytest.mark.parametrize("changes", [{"hop": 0.064}, {"low": 60.0}, {"bands": 64}, {"steady": False}, {"around": 0}])
+@pytest.mark.parametrize(
+    "changes", [{"hop_seconds": 0.064}, {"fmin": 60.0}, {"n_bins": 64}, {"background_norm": False}, {"norm_context": 0}]
+)
 def test_models_that_hear_differently_are_refused(changes: dict[str, Any], tmp_path: Path) -> None:
     paths = []
-    for number, recipe in enumerate((TINY, TINY.but(**changes))):
+    for number, recipe in enumerate((TINY, TINY.replace(**changes))):
         paths.append(tmp_path / f"{number}.onnx")
-        export(make_network(recipe, 1).eval(), Card("upcalls", recipe), paths[-1])
+        export(make_network(recipe, 1).eval(), Metadata("upcalls", recipe), paths[-1])
     [name] = changes
     with pytest.raises(BadInput, match=rf"other_model: found {name} .*, expected {name} "):
         Predictor(paths)
 
 
 def test_a_damaged_recording_is_heard_up_to_the_damage(tmp_path: Path) -> None:
-    export(make_network(TINY, 1).eval(), Card("upcalls", TINY), tmp_path / "model.onnx")
+    export(make_network(TINY, 1).eval(), Metadata("upcalls", TINY), tmp_path / "model.onnx")
     (tmp_path / "in").mkdir()
     noise = 0.1 * np.random.default_rng(0).standard_normal(400_000)
     for name in ("a", "b", "c"):
         soundfile.write(tmp_path / "in" / f"{name}.flac", noise, 1000)
     whole = (tmp_path / "in" / "b.flac").read_bytes()
     (tmp_path / "in" / "b.flac").write_bytes(whole[: len(whole) * 6 // 10])
-    predicted = modelling.predict(tmp_path / "model.onnx", tmp_path / "in")
+    predicted = api_models.predict(tmp_path / "model.onnx", tmp_path / "in")
     assert [(problem.kind, problem.item) for problem in predicted.problems] == [("corrupt_media", "b.flac")]
     heard = predicted.raw.size[:, 0]
     assert heard.tolist() == [400, pytest.approx(0.6 * 400, abs=5), 400]  # a block of FLAC is some 4 s
@@ -213,7 +230,7 @@ def test_a_damaged_recording_is_heard_up_to_the_damage(tmp_path: Path) -> None:
         assert seconds - 5 < times.max() <= seconds + 0.1
     before = [found.shapes.time[(found.item == item) & (found.shapes.time < heard[1] - 60)] for item in (0, 1)]
     assert np.allclose(*before, atol=1e-3)
-    hours = tally_hours(predicted.found, heard)
+    hours = calls_per_hour(predicted.found, heard)
     assert hours.filter(recorder="b.flac")["hours"].to_list() == [pytest.approx(heard[1] / 3600, abs=1e-6)]
 
 
@@ -228,4 +245,4 @@ def test_windows_side_by_side_change_nothing(run: Path, folder: Path, runtime: A
     assert three.found is not None
     assert len(one.found) > len(catalog)
     assert np.allclose(one.found.shapes.time, three.found.shapes.time, atol=1e-4)
-    assert np.allclose(one.found.confidence, three.found.confidence, atol=1e-5)
+    assert np.allclose(one.found.scores, three.found.scores, atol=1e-5)

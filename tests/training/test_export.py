@@ -13,30 +13,30 @@ import pytest
 import torch
 
 from tallymark.core.problems import BadInput, Problem, Problems
-from tallymark.core.recipe import PictureRecipe
+from tallymark.core.recipe import ImageRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.detector.network import Network, make_network
 from tallymark.geometry import Boxes
-from tallymark.inference.metadata import KEY, Card
-from tallymark.inference.pipeline import Maps, look
+from tallymark.inference.metadata import KEY, Metadata
+from tallymark.inference.pipeline import Maps, infer
 from tallymark.inference.predictor import Predictor
 from tallymark.inference.session import Runtime, Session
-from tallymark.io.images import PICTURE
+from tallymark.io.images import IMAGE
 from tallymark.training.adapter import as_model
 from tallymark.training.export import export
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-TINY = PictureRecipe().but(width=4, neck=8)
-FINDS = pytest.mark.parametrize("finds", ["boxes", "masks", "labels"])
+TINY = ImageRecipe().replace(width=4, neck=8)
+FINDS = pytest.mark.parametrize("task", ["boxes", "masks", "labels"])
 SIZES = [(1, 32, 64), (3, 96, 32), (2, 64, 96)]
 """Count, height and width; the last is the one that is exported."""
 Make = Callable[..., Path]
 
 
-def network_of(recipe: PictureRecipe, classes: int = 2) -> Network:
+def network_of(recipe: ImageRecipe, classes: int = 2) -> Network:
     """Random weights, and running means as after some training."""
     network = make_network(recipe, classes).train()
     with torch.no_grad():
@@ -54,8 +54,8 @@ def worst(one: Maps, other: Maps) -> float:
     return max(float(np.abs(part - other[name]).max()) for name, part in one.items())
 
 
-def card_of(recipe: PictureRecipe, challenge: str = "wheat", classes: tuple[str, ...] = ("ear", "awn")) -> Card:
-    return Card(challenge, recipe, classes, {"score": 0.5})
+def card_of(recipe: ImageRecipe, challenge: str = "wheat", classes: tuple[str, ...] = ("ear", "awn")) -> Metadata:
+    return Metadata(challenge, recipe, classes, {"score": 0.5})
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
     def of(finds: str = "boxes", challenge: str = "wheat", stride: int = 4, classes: tuple[str, ...] = ("a",)) -> Path:
         key = f"{finds}-{challenge}-{stride}-{len(classes)}"
         if key not in made:
-            recipe = TINY.but(finds=finds, stride=stride, side=64)
+            recipe = TINY.replace(task=finds, stride=stride, image_size=64)
             made[key] = tmp_path_factory.mktemp(key) / "model.onnx"
             export(network_of(recipe, len(classes)), card_of(recipe, challenge, classes), made[key])
         return made[key]
@@ -81,7 +81,7 @@ def problem_of(act: Callable[[], object]) -> Problem:
     return problem
 
 
-def same_in(runtime: Runtime, recipe: PictureRecipe, folder: Path, near: float = 1e-4) -> None:
+def same_in(runtime: Runtime, recipe: ImageRecipe, folder: Path, near: float = 1e-4) -> None:
     network = network_of(recipe)
     export(network, card_of(recipe), folder / "model.onnx")
     session, show = Session(folder / "model.onnx", runtime, threads=1), as_model(network)
@@ -93,19 +93,19 @@ def same_in(runtime: Runtime, recipe: PictureRecipe, folder: Path, near: float =
 
 @FINDS
 def test_the_file_says_what_the_network_says_at_any_size(finds: str, tmp_path: Path) -> None:
-    same_in("onnxruntime", TINY.but(finds=finds), tmp_path)
+    same_in("onnxruntime", TINY.replace(task=finds), tmp_path)
 
 
 @pytest.mark.parametrize("stride", [8, 16])
 def test_and_at_any_stride_with_frozen_stages(stride: int, tmp_path: Path) -> None:
-    same_in("onnxruntime", TINY.but(stride=stride, frozen=2), tmp_path)
+    same_in("onnxruntime", TINY.replace(stride=stride, frozen_stages=2), tmp_path)
 
 
 @FINDS
 def test_openvino_says_the_same(finds: str, tmp_path: Path) -> None:
     openvino = pytest.importorskip("openvino")
     rough = "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")  # then it computes in that
-    same_in("openvino", TINY.but(finds=finds), tmp_path, near=1e-2 if rough else 1e-4)
+    same_in("openvino", TINY.replace(task=finds), tmp_path, near=1e-2 if rough else 1e-4)
 
 
 def test_exporting_leaves_the_network_as_it_is(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_exporting_leaves_the_network_as_it_is(tmp_path: Path) -> None:
 
 @FINDS
 def test_half_the_precision_is_half_the_file(finds: str, tmp_path: Path) -> None:
-    recipe = TINY.but(finds=finds, width=12, neck=24)
+    recipe = TINY.replace(task=finds, width=12, neck=24)
     network = network_of(recipe)
     whole, half = tmp_path / "whole.onnx", tmp_path / "half.onnx"
     export(network, card_of(recipe), whole)
@@ -132,9 +132,11 @@ def test_half_the_precision_is_half_the_file(finds: str, tmp_path: Path) -> None
 
 
 def test_the_card_survives(tmp_path: Path) -> None:
-    recipe = TINY.but(finds="masks", cut=0.34, views=8, weights='é "x"', clean=True, rate=1e-7)
-    facts = {"score": 0.123456789, "judged": 17, "data": "Weizen — 小麦"}
-    card = Card("ships", recipe, ("ship", "böot"), facts)
+    recipe = TINY.replace(
+        task="masks", score_threshold=0.34, tta=8, weights='é "x"', train_on_val=True, learning_rate=1e-7
+    )
+    facts = {"score": 0.123456789, "evaluations": 17, "data": "Weizen — 小麦"}
+    card = Metadata("ships", recipe, ("ship", "böot"), facts)
     export(network_of(TINY), card, tmp_path / "model.onnx")
     assert Session(tmp_path / "model.onnx", threads=1).card == card
 
@@ -156,7 +158,7 @@ def test_a_file_that_is_no_model(content: bytes | None, tmp_path: Path) -> None:
         ("", "no card"),
         ("{}", "a card without 'recipe'"),
         ("[]", "a card that cannot be read"),
-        ('{"challenge": "wheat", "recipe": {"cut": 7}, "classes": []}', "a card with cut=7"),
+        ('{"challenge": "wheat", "recipe": {"score_threshold": 7}, "classes": []}', "a card with score_threshold=7"),
         ('{"challenge": "wheat", "recipe": {"cutt": 7}, "classes": []}', "a card with 'cutt'"),
     ],
 )
@@ -175,7 +177,7 @@ def test_a_model_without_a_card_that_can_be_read(card: str | None, found: str, m
     ("other", "told"),
     [
         ({"challenge": "ships"}, "challenge ships"),
-        ({"finds": "masks"}, "finds masks"),
+        ({"task": "masks"}, "finds masks"),
         ({"stride": 8}, "stride 8"),
         ({"classes": ("a", "b")}, "classes ('a', 'b')"),
     ],
@@ -190,7 +192,7 @@ def test_models_that_do_not_go_together_are_refused(other: dict[str, Any], told:
 class Folder:
     """As much of a catalog as predicting uses."""
 
-    medium = PICTURE
+    medium = IMAGE
 
     def __init__(self, folder: Path, sizes: list[tuple[int, int] | None]) -> None:
         self.items = Items(pl.Series("id", [f"p{k}" for k in range(len(sizes))], dtype=pl.String))
@@ -213,9 +215,9 @@ class Folder:
 
 def test_two_models_are_used_as_one(make: Make, tmp_path: Path) -> None:
     catalog: Any = Folder(tmp_path, [(50, 70), None, (80, 40)])
-    predicted = Predictor([make(), make()]).predict(catalog, cut=0.0, views="2")
-    alone = Predictor([make()]).predict(catalog, cut=0.0, views="2")
-    assert predicted.recipe.views == 2
+    predicted = Predictor([make(), make()]).predict(catalog, score_threshold=0.0, tta="2")
+    alone = Predictor([make()]).predict(catalog, score_threshold=0.0, tta="2")
+    assert predicted.recipe.tta == 2
     assert [problem.item for problem in predicted.problems] == ["p1"]
     np.testing.assert_array_equal(predicted.raw.size, [[70, 50], [np.nan, np.nan], [40, 80]])
     for one, other in zip(predicted.found.shapes.columns, alone.found.shapes.columns, strict=True):
@@ -243,7 +245,7 @@ def test_the_far_end_of_a_narrow_picture_is_where_it_is(size: tuple[int, int], t
         values, quality = np.full((1, 4, rows, columns), np.log(0.5)), np.ones_like(heat)
         return {"heat": heat, "values": values, "quality": quality, "presence": np.ones(1)}
 
-    found = look(catalog, [model], TINY.but(side=512, views=1), Problems()).found
+    found = infer(catalog, [model], TINY.replace(image_size=512, tta=1), Problems()).found
     assert found is not None
     (x, y, width, height) = (float(column[0]) for column in found.shapes.columns)
     assert max(x + width, y + height) == pytest.approx(2000)

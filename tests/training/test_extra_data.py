@@ -16,8 +16,8 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.geometry import Boxes, Labels
-from tallymark.io.images import PICTURE
-from tallymark.training.extra_data import refuse_judged, renumber
+from tallymark.io.images import IMAGE
+from tallymark.training.extra_data import align_to_classes, refuse_held_out
 from tests.sets import copy_of
 from tests.training.test_train import train
 
@@ -26,16 +26,18 @@ def catalog_of(kinds: list[int], classes: tuple[str, ...], *, labels: bool = Fal
     """An item for each kind, without files."""
     items, label, text = Items.of([f"{k}" for k in range(len(kinds))]), np.array(kinds), pl.Series(["x"] * len(kinds))
     shapes: Any = Labels(label) if labels else Boxes.of(np.ones((len(kinds), 4)))
-    truth = Annotations.gather(items, np.arange(len(kinds)), shapes, label=label, classes=classes)
-    return Catalog(Path("more"), PICTURE, items, text, text, np.ones(len(kinds), bool), text, truth)
+    truth = Annotations.from_rows(items, np.arange(len(kinds)), shapes, label=label, classes=classes)
+    return Catalog(Path("more"), IMAGE, items, text, text, np.ones(len(kinds), bool), text, truth)
 
 
 @pytest.mark.parametrize("labels", [False, True])
 def test_classes_are_matched_by_name(labels: bool) -> None:
-    catalog = renumber(catalog_of([0, 1, 0, 2], ("soup", "cake", "pie"), labels=labels), ("pie", "tea", "soup", "cake"))
+    catalog = align_to_classes(
+        catalog_of([0, 1, 0, 2], ("soup", "cake", "pie"), labels=labels), ("pie", "tea", "soup", "cake")
+    )
     truth: Any = catalog.truth
     assert truth.classes == ("pie", "tea", "soup", "cake")
-    assert truth.kind.tolist() == [2, 3, 2, 0]
+    assert truth.labels.tolist() == [2, 3, 2, 0]
     if labels:
         assert truth.shapes.label.tolist() == [2, 3, 2, 0]
 
@@ -43,7 +45,7 @@ def test_classes_are_matched_by_name(labels: bool) -> None:
 def test_the_same_classes_are_left_as_they_are() -> None:
     for classes in (("soup", "cake"), ()):
         catalog = catalog_of([0, 0], classes)
-        assert renumber(catalog, classes) is catalog
+        assert align_to_classes(catalog, classes) is catalog
 
 
 @pytest.mark.parametrize(
@@ -56,31 +58,31 @@ def test_the_same_classes_are_left_as_they_are() -> None:
 )
 def test_a_class_that_the_main_set_lacks_is_refused(own: tuple[str, ...], classes: tuple[str, ...], told: str) -> None:
     with pytest.raises(BadInput, match=told):
-        renumber(catalog_of([0, 1] if own else [0, 0], own), classes)
+        align_to_classes(catalog_of([0, 1] if own else [0, 0], own), classes)
 
 
 def test_a_class_that_nothing_has_may_be_another() -> None:
-    truth = renumber(catalog_of([1, 1], ("pie", "soup")), ("cake", "soup")).truth
+    truth = align_to_classes(catalog_of([1, 1], ("pie", "soup")), ("cake", "soup")).truth
     assert truth is not None
-    assert truth.kind.tolist() == [1, 1]
+    assert truth.labels.tolist() == [1, 1]
 
 
 def test_files_that_are_judged_are_refused(sets: Path, tmp_path: Path) -> None:
-    catalog = tallymark.read("wheat", sets / "wheat").of("train")
+    catalog = tallymark.read("wheat", sets / "wheat").in_split("train")
     first, rest = catalog.select(np.arange(2)), catalog.select(np.arange(2, len(catalog)))
-    refuse_judged(first, rest)
+    refuse_held_out(first, rest)
     (tmp_path / "link").symlink_to(catalog.root, target_is_directory=True)
     with pytest.raises(BadInput, match="held_out: found 2 files that are held out"):
-        refuse_judged(replace(catalog, root=tmp_path / "link"), first)
+        refuse_held_out(replace(catalog, root=tmp_path / "link"), first)
 
 
 def test_a_training_learns_from_another_set_but_not_from_what_is_judged(sets: Path, tmp_path: Path) -> None:
-    quick = {"epochs": 1, "judged": 1}
+    quick = {"epochs": 1, "evaluations": 1}
     with pytest.raises(BadInput, match="held_out"):
-        train(sets, "food", tmp_path / "run", also=[sets / "food"], **quick)
+        train(sets, "food", tmp_path / "run", extra_data=[sets / "food"], **quick)
     data = copy_of(sets, "food", tmp_path)
     listed = data / "class_list.txt"
     names = [line.split(maxsplit=1)[1] for line in listed.read_text().splitlines()]
     listed.write_text("".join(f"{at} {name}\n" for at, name in enumerate([*names[1:], "stone soup"])))
     with pytest.raises(BadInput, match="unknown_class: found stone soup"):
-        train(sets, "food", tmp_path / "other", also=[data], **quick)
+        train(sets, "food", tmp_path / "other", extra_data=[data], **quick)

@@ -9,14 +9,14 @@ import pytest
 import torch
 
 import tallymark
-from tallymark.core.recipe import PictureRecipe
-from tallymark.detector.network import Classes, make_network
+from tallymark.core.recipe import ImageRecipe
+from tallymark.detector.network import Classifier, make_network
 from tallymark.training import linear_probe as probe
 from tallymark.training import train
-from tallymark.training.optimizer import Average
+from tallymark.training.optimizer import EMA
 from tests.training.test_train import QUICK
 
-RECIPE = PictureRecipe().but(finds="labels", width=8, side=64, crop=64, smoothing=0.1)
+RECIPE = ImageRecipe().replace(task="labels", width=8, image_size=64, crop_size=64, label_smoothing=0.1)
 
 
 def clusters(rng: np.random.Generator, count: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -46,13 +46,13 @@ def test_features_that_never_change_are_no_harm() -> None:
 
 
 def test_the_last_layer_begins_better_than_by_chance(sets: Path) -> None:
-    catalog = tallymark.read("food", sets / "food").of("train")
+    catalog = tallymark.read("food", sets / "food").in_split("train")
     assert catalog.truth is not None
     network = make_network(RECIPE, len(catalog.truth.classes)).eval()
-    assert isinstance(network, Classes)
+    assert isinstance(network, Classifier)
     features = probe.as_features(network)
     before = network.backbone.state_dict()["stages.0.0.weight"].clone()
-    probe.begin_classes(network, catalog, RECIPE)
+    probe.init_classifier(network, catalog, RECIPE)
     assert torch.equal(network.backbone.state_dict()["stages.0.0.weight"], before)
     assert network.backbone.frozen == 0
     seen = torch.randint(0, 256, (2, 64, 64, 3), dtype=torch.uint8)
@@ -60,10 +60,10 @@ def test_the_last_layer_begins_better_than_by_chance(sets: Path) -> None:
         logits = network(seen.permute(0, 3, 1, 2).float())["classes"]
         pooled = torch.from_numpy(features(seen.numpy())["classes"])
         assert torch.allclose(network.head.linear(pooled), logits, atol=1e-3)
-    raw = probe.look(catalog, [probe.as_features(network)], RECIPE, probe.Problems(), "again")
+    raw = probe.infer(catalog, [probe.as_features(network)], RECIPE, probe.Problems(), "again")
     with torch.inference_mode():
         told = network.head.linear(torch.from_numpy(raw.chances).float()).log_softmax(1).numpy()
-    loss = -told[catalog.truth.item, catalog.truth.kind].mean()
+    loss = -told[catalog.truth.item, catalog.truth.labels].mean()
     assert loss < np.log(len(catalog.truth.classes)) - 0.1
 
 
@@ -71,14 +71,14 @@ def test_it_is_made_where_features_were_learned_elsewhere(
     sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []
-    begin = train.begin_classes
+    begin = train.init_classifier
     monkeypatch.setattr(train, "begin_classes", lambda *given: made.append(begin(*given)))
-    changes = QUICK | {"epochs": 1, "judged": 1}
+    changes = QUICK | {"epochs": 1, "evaluations": 1}
     tallymark.train("food", sets / "food", tmp_path / "first", preset="tiny", **changes)
     assert not made
     state = torch.load(tmp_path / "first" / "weights.pt", weights_only=True)
     torch.save({name: value for name, value in state.items() if name.startswith("backbone.")}, tmp_path / "w.pt")
-    changes |= {"weights": str(tmp_path / "w.pt"), "anchor": 0.5}
+    changes |= {"weights": str(tmp_path / "w.pt"), "weight_interpolation": 0.5}
     tallymark.train("food", sets / "food", tmp_path / "second", preset="tiny", **changes)
     assert len(made) == 1
     changes["weights"] = str(tmp_path / "first")  # all of a network of the same kind, its last layer too
@@ -86,10 +86,10 @@ def test_it_is_made_where_features_were_learned_elsewhere(
     assert len(made) == 1
 
 
-@pytest.mark.parametrize("anchor", [0.0, 0.3])
+@pytest.mark.parametrize("weight_interpolation", [0.0, 0.3])
 def test_some_of_the_first_weights_stays(anchor: float) -> None:
     network = make_network(RECIPE, 3)
-    average = Average(network, 0.9, anchor)
+    average = EMA(network, 0.9, anchor)
     average.begin(network)
     weight = network.head.linear.weight
     first = weight.detach().clone()

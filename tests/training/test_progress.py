@@ -5,8 +5,8 @@ import time
 import pytest
 
 from tallymark.training import progress as bar
-from tallymark.training.budget import Clock
-from tallymark.training.progress import Bar
+from tallymark.training.budget import Budget
+from tallymark.training.progress import Progress
 
 
 def test_without_a_terminal_a_line_is_said_once_a_minute(
@@ -14,8 +14,8 @@ def test_without_a_terminal_a_line_is_said_once_a_minute(
 ) -> None:
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    clock = Clock(steps=200, minutes=None)
-    with Bar(clock) as shown:
+    clock = Budget(steps=200, minutes=None)
+    with Progress(clock) as shown:
         for step in range(1, 101):
             now, clock.step = 2.0 * step, step
             shown.update({"heat": 1.5, "shape": 0.5})
@@ -29,6 +29,6 @@ def test_without_a_terminal_a_line_is_said_once_a_minute(
 
 def test_only_the_first_process_talks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(bar, "SAID_EVERY", 0.0)
-    with Bar(Clock(steps=10, minutes=None), talks=False) as shown:
+    with Progress(Budget(steps=10, minutes=None), talks=False) as shown:
         shown.update({"heat": 1.0})
     assert capsys.readouterr().err == ""

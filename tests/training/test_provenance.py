@@ -9,13 +9,13 @@ import pytest
 import tallymark
 from tallymark.core.problems import BadInput
 from tallymark.data.catalog import Catalog
-from tallymark.training.provenance import LEARNED, learned_before, note_learned, weights_for
+from tallymark.training.provenance import LEARNED, record_provenance, starting_weights, trained_on
 from tests.training.test_train import train
 
 
 @pytest.fixture(scope="module")
 def catalog(sets: Path) -> Catalog:
-    return tallymark.read("wheat", sets / "wheat").of("train")
+    return tallymark.read("wheat", sets / "wheat").in_split("train")
 
 
 def run_of(folder: Path, *learned: set[str]) -> str:
@@ -24,17 +24,17 @@ def run_of(folder: Path, *learned: set[str]) -> str:
         own = folder / f"fold-{fold}" if len(learned) > 1 else folder
         own.mkdir(parents=True)
         (own / "weights.pt").touch()
-        note_learned(own, items, resume=False)
+        record_provenance(own, items, resume=False)
     return str(folder)
 
 
 def test_each_fold_starts_where_the_same_fold_was_held_out(catalog: Catalog, tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", {"a"}, {"b"})
-    assert weights_for(run, "fold-1", catalog) == str(tmp_path / "run" / "fold-1")
-    assert weights_for(run, "", catalog) == run
-    assert weights_for("imagenet", "fold-1", catalog) == "imagenet"
+    assert starting_weights(run, "fold-1", catalog) == str(tmp_path / "run" / "fold-1")
+    assert starting_weights(run, "", catalog) == run
+    assert starting_weights("imagenet", "fold-1", catalog) == "imagenet"
     with pytest.raises(BadInput, match=r"no fold-2.*as many models and the same folds"):
-        weights_for(run, "fold-2", catalog)
+        starting_weights(run, "fold-2", catalog)
 
 
 def test_weights_that_know_an_item_are_refused(catalog: Catalog, tmp_path: Path) -> None:
@@ -43,34 +43,34 @@ def test_weights_that_know_an_item_are_refused(catalog: Catalog, tmp_path: Path)
     single, several = run_of(tmp_path / "single", {name, "x"}), run_of(tmp_path / "several", {"x"}, {name})
     for weights, fold in ((single, "fold-0"), (single, ""), (f"{single}/weights.pt", ""), (several, "fold-1")):
         with pytest.raises(BadInput, match=told):
-            weights_for(weights, fold, catalog)
-    assert weights_for(several, "fold-0", catalog) == f"{several}/fold-0"
+            starting_weights(weights, fold, catalog)
+    assert starting_weights(several, "fold-0", catalog) == f"{several}/fold-0"
     (Path(single) / LEARNED).unlink()  # of runs that do not tell, nothing is known
-    assert weights_for(single, "fold-0", catalog) == single
+    assert starting_weights(single, "fold-0", catalog) == single
 
 
 @pytest.mark.parametrize("items", [{"1e5", "007", "nan", "a b", 'q"x', "c,d", "é"}, set()])
 def test_what_was_learned_is_read_as_it_was_written(items: set[str], tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", items)
-    assert learned_before(run) == items
-    note_learned(Path(run), items, resume=True)
+    assert trained_on(run) == items
+    record_provenance(Path(run), items, resume=True)
     with pytest.raises(BadInput, match=r"other_items: found 1 items more or less, as z"):
-        note_learned(Path(run), items | {"z"}, resume=True)
+        record_provenance(Path(run), items | {"z"}, resume=True)
 
 
 def test_a_single_model_is_no_start_for_folds_of_its_own_data(sets: Path, tmp_path: Path) -> None:
     """But one of other data is, and one that held out the same."""
-    quick = {"epochs": 1, "judged": 1, "folds": 2}
+    quick = {"epochs": 1, "evaluations": 1, "folds": 2}
     tallymark.synth("wheat", tmp_path / "wheat", items=8, size=64, seed=5)
     train(tmp_path, "wheat", tmp_path / "made", **quick)
     train(sets, "wheat", tmp_path / "own", **quick)
     own, made = str(tmp_path / "own"), str(tmp_path / "made")
     with pytest.raises(BadInput, match="known_items"):
-        train(sets, "wheat", tmp_path / "folds", **quick, models=2, weights=own)
+        train(sets, "wheat", tmp_path / "folds", **quick, train_folds=2, weights=own)
     with pytest.raises(BadInput, match="known_items"):
         train(sets, "wheat", tmp_path / "dealt", **quick, seed=1, weights=own)
     assert train(sets, "wheat", tmp_path / "longer", **quick, weights=own).run.models
-    assert train(sets, "wheat", tmp_path / "both", **quick, models=2, weights=made).run.models
-    assert learned_before(str(tmp_path / "both" / "fold-0")) > learned_before(made)
+    assert train(sets, "wheat", tmp_path / "both", **quick, train_folds=2, weights=made).run.models
+    assert trained_on(str(tmp_path / "both" / "fold-0")) > trained_on(made)
     with pytest.raises(BadInput, match="known_items"):
         train(tmp_path, "wheat", tmp_path / "back", **quick, seed=1, weights=str(tmp_path / "both"))

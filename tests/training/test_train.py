@@ -24,7 +24,16 @@ from tallymark.modalities.audio import dataset as recordings
 from tallymark.training import loop as fit
 from tests.sets import copy_of
 
-QUICK = {"width": 4, "neck": 8, "side": 64, "crop": 64, "epochs": 3, "batch": 4, "judged": 3, "views": 1}
+QUICK = {
+    "width": 4,
+    "neck": 8,
+    "image_size": 64,
+    "crop_size": 64,
+    "epochs": 3,
+    "batch_size": 4,
+    "evaluations": 3,
+    "tta": 1,
+}
 
 
 def train(sets: Path, name: str, out: Path, **changes: Any) -> Any:
@@ -69,29 +78,33 @@ def parted(train_once: Callable[..., Any], killed_at: int, monkeypatch: pytest.M
 
     A training that began anew would end with the same weights.
     """
-    learn, begun = fit.Fit._learn, list[int]()
+    learn, begun = fit.Trainer._learn, list[int]()
 
-    def stumble(self: fit.Fit, *given: Any, **named: Any) -> dict[str, float]:
+    def stumble(self: fit.Trainer, *given: Any, **named: Any) -> dict[str, float]:
         if self.step >= killed_at:
             raise Killed
         return learn(self, *given, **named)
 
-    def note(self: fit.Fit, *given: Any, **named: Any) -> dict[str, float]:
+    def note(self: fit.Trainer, *given: Any, **named: Any) -> dict[str, float]:
         begun.append(self.step)
         return learn(self, *given, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(fit.Fit, "_learn", stumble)
+        patch.setattr(fit.Trainer, "_learn", stumble)
         with pytest.raises(Killed):
             train_once()
-        patch.setattr(fit.Fit, "_learn", note)
+        patch.setattr(fit.Trainer, "_learn", note)
         train_once(resume=True)
     return begun[0]
 
 
 @pytest.mark.parametrize(
     ("changes", "killed_at", "saved_at"),
-    [({"anchor": 0.3}, 2, 2), ({"anchor": 0.3}, 4, 4), ({"accumulate": 2, "judged": 1}, 3, 2)],
+    [
+        ({"weight_interpolation": 0.3}, 2, 2),
+        ({"weight_interpolation": 0.3}, 4, 4),
+        ({"accumulate": 2, "evaluations": 1}, 3, 2),
+    ],
 )
 def test_going_on_after_a_kill_equals_an_uninterrupted_training(
     sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], killed_at: int, saved_at: int
@@ -108,7 +121,16 @@ def test_going_on_after_a_kill_equals_an_uninterrupted_training(
 def test_false_alarms_are_the_same_after_a_kill(sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fit, "SAVED_EVERY", float("inf"))  # but at judgements
     monkeypatch.setattr(recordings, "ALARM", 0.0)  # so early, nothing is told with confidence
-    changes = {"width": 4, "neck": 8, "seconds": 4.096, "epochs": 2, "batch": 8, "judged": 3, "folds": 3, "aim": 0.2}
+    changes = {
+        "width": 4,
+        "neck": 8,
+        "clip_seconds": 4.096,
+        "epochs": 2,
+        "batch_size": 8,
+        "evaluations": 3,
+        "folds": 3,
+        "positive_crops": 0.2,
+    }
     listen = partial(tallymark.train, "upcalls", sets / "upcalls", preset="tiny", hard=1, **changes)
     listen(tmp_path / "whole")
     steps = [json.loads(line)["step"] for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
@@ -122,21 +144,21 @@ def test_other_items_are_not_gone_on_with(sets: Path, tmp_path: Path) -> None:
     more = tmp_path / "more"
     tallymark.synth("wheat", more, items=4, size=64, seed=1)
     with pytest.raises(BadInput, match=r"other_items.* give the same folders, fix list and split"):
-        train(sets, "wheat", tmp_path / "run", epochs=1, resume=True, also=[more])
+        train(sets, "wheat", tmp_path / "run", epochs=1, resume=True, extra_data=[more])
     assert train(sets, "wheat", tmp_path / "run", epochs=1, resume=True).run.models
 
 
 def test_a_corrupt_photograph_is_passed_over_and_reported(sets: Path, tmp_path: Path) -> None:
     """Whether it is learned from or judged by; and once, although each of two models meets it."""
     folder = copy_of(sets, "wheat", tmp_path)
-    folds = tallymark.split("wheat", folder, folds=2)
+    folds = tallymark.folds("wheat", folder, folds=2)
     folds.save(tmp_path / "folds.csv")
     broken = [folds.items.ids[int(np.flatnonzero(folds.fold == fold)[0])] for fold in (0, 1)]
     for name, damage in zip(broken, (lambda path: path.write_bytes(b"\xff\xd8 no"), Path.unlink), strict=True):
         damage(next((folder / "train").glob(f"{name}.*")))
     for models in (1, 2):
         out = tmp_path / f"run-{models}"
-        options = QUICK | {"models": models, "batch": 1, "epochs": 1, "judged": 1}
+        options = QUICK | {"train_folds": models, "batch_size": 1, "epochs": 1, "evaluations": 1}
         trained = tallymark.train("wheat", folder, out, preset="tiny", split=tmp_path / "folds.csv", **options)
         assert trained is not None
         assert sorted(str(problem.item) for problem in trained.problems) == sorted(broken)
@@ -144,12 +166,12 @@ def test_a_corrupt_photograph_is_passed_over_and_reported(sets: Path, tmp_path: 
 
 
 def test_several_models_judge_every_item_once(sets: Path, tmp_path: Path) -> None:
-    trained = train(sets, "wheat", tmp_path / "run", folds=2, models=2, epochs=1)
+    trained = train(sets, "wheat", tmp_path / "run", folds=2, train_folds=2, epochs=1)
     catalog = tallymark.read("wheat", sets / "wheat")
-    assert sorted(trained.score.items["item"].to_list()) == sorted(catalog.of("train").items.ids.to_list())
+    assert sorted(trained.score.items["item"].to_list()) == sorted(catalog.in_split("train").items.ids.to_list())
     assert [path.parent.name for path in trained.run.models] == ["fold-0", "fold-1"]
     predicted = tallymark.predict(tmp_path / "run", sets / "wheat", tmp_path / "submission.csv")
-    assert len(predicted.found.items) == len(catalog.of("test"))
+    assert len(predicted.found.items) == len(catalog.in_split("test"))
 
 
 def test_a_time_budget_ends_with_a_usable_run(sets: Path, tmp_path: Path) -> None:
@@ -173,7 +195,7 @@ def test_a_second_round_learns_from_what_the_first_found(sets: Path, tmp_path: P
     second = train(sets, "wheat", tmp_path / "second", pseudo=data, **again)
     assert [problem.file for problem in second.problems] == [str(broken)]
     learned = set(pl.read_csv(tmp_path / "second" / "learned.csv")["item"])
-    known = set(catalog.of("train").items.ids) - set(first.judged.items.ids)
+    known = set(catalog.in_split("train").items.ids) - set(first.judged.items.ids)
     assert learned == known | set(unknown[1:])
     with pytest.raises(BadInput, match="no_run"):
         train(sets, "wheat", tmp_path / "third", pseudo=data)
@@ -212,11 +234,11 @@ def test_an_unknown_field_is_refused_with_the_nearest(sets: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "changes", "told"),
     [
-        ("wheat", {"finds": "masks"}, "finds=masks, expected boxes"),
+        ("wheat", {"task": "masks"}, "task=masks, expected boxes"),
         ("wheat", {"minutes": 0}, "minutes=0, expected a number above 0"),
         ("wheat", {"minutes": float("nan")}, "minutes=nan"),
-        ("wheat", {"frozen": 9}, "frozen=9, expected at most 5"),
-        ("upcalls", {"views": 2}, "views=2, expected views=1"),
+        ("wheat", {"frozen_stages": 9}, "frozen_stages=9, expected at most 5"),
+        ("upcalls", {"tta": 2}, "tta=2, expected tta=1"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_leaves_nothing(
@@ -228,7 +250,7 @@ def test_what_makes_no_sense_is_refused_and_leaves_nothing(
 
 
 def test_folds_without_items_are_refused(sets: Path, tmp_path: Path) -> None:
-    folds = tallymark.split("wheat", sets / "wheat", folds=2)
+    folds = tallymark.folds("wheat", sets / "wheat", folds=2)
     replace(folds, fold=folds.fold + 1).save(tmp_path / "from-1.csv")
     with pytest.raises(BadInput, match=r"empty_fold: found no labelled item in fold 0.* count folds from 0 on"):
         train(sets, "wheat", tmp_path / "a", split=tmp_path / "from-1.csv")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tallymark.challenges.food import dialect
-from tallymark.challenges.food.rule import Reading, score
+from tallymark.challenges.food.rule import RuleOptions, score
 from tallymark.core.registry import Challenge
 
 CHALLENGE = Challenge(
@@ -11,7 +11,7 @@ CHALLENGE = Challenge(
     title="iFood-211",
     file="image_name,pred1,pred2,pred3",
     rule="top-3 error, lower is better",
-    reading=Reading,
+    rule_options=RuleOptions,
     score=score,
     dialect=dialect,
     folder=Path(__file__).parent,

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tallymark.challenges.food.rule import Reading
+from tallymark.challenges.food.rule import RuleOptions
 from tallymark.core.problems import Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Labels
-from tallymark.io.folders import PICTURES, media_files, test_part
+from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import Table, number_text, read_table, write_table
 from tallymark.io.tokens import NOT_AN_INTEGER, read_numbers
 from tallymark.submission.dialect import Note, Row
@@ -26,7 +26,7 @@ FORMS = ("seed", "kaggle")
 ID_NAMES = ("image_name", "img_name")
 
 
-def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Labels] | None:
+def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Labels] | None:
     """`image_name,label` (or `img_name`): one class id for each photograph."""
     table = read_table(path, problems)
     if table is None:
@@ -37,22 +37,22 @@ def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annota
         return None
     table, ids = read_ids(table, id_column, problems)
     table, items = one_row_each(table, ids, id_column, problems)
-    return _labels(table, items, ["label"], 1, reading, problems)
+    return _labels(table, items, ["label"], 1, rule_options, problems)
 
 
-def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Labels] | None:
+def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Labels] | None:
     table = read_table(path, problems)
     if table is None:
         return None
-    header = columns(table.header, reading)
+    header = columns(table.header, rule_options)
     if header is None or len(header) != len(table.header):
-        names = ",".join(f"pred{rank + 1}" for rank in range(reading.k))
-        expected = f"image_name,{names}, or image_name and one column of {reading.k} labels"
+        names = ",".join(f"pred{rank + 1}" for rank in range(rule_options.k))
+        expected = f"image_name,{names}, or image_name and one column of {rule_options.k} labels"
         bad_header(table, expected, "name the columns of either form", problems)
         return None
     table, ids = read_ids(table, header[0], problems)
     table, items = one_row_each(table, ids, header[0], problems)
-    return _labels(table, items, header[1:], reading.k, reading, problems)
+    return _labels(table, items, header[1:], rule_options.k, rule_options, problems)
 
 
 def _id_column(header: list[str]) -> str | None:
@@ -60,7 +60,7 @@ def _id_column(header: list[str]) -> str | None:
 
 
 def _labels(
-    table: Table, items: Items, names: list[str], count: int, reading: Reading, problems: Problems
+    table: Table, items: Items, names: list[str], count: int, rule_options: RuleOptions, problems: Problems
 ) -> Annotations[Labels]:
     """The `count` class ids in these columns of each row; rows without are reported and have none."""
     cells = [table.text(name) for name in names]
@@ -88,19 +88,19 @@ def _labels(
             found=lambda row: clip(",".join(cell[row] for cell in cells)),
         )
 
-    top, lowest, highest = reading.num_classes, np.minimum.reduce(values.T), np.maximum.reduce(values.T)
+    top, lowest, highest = rule_options.num_classes, np.minimum.reduce(values.T), np.maximum.reduce(values.T)
     refuse("label_count", given != count, f"{count} labels", "write as many labels in every row, the surest first")
     refuse("not_an_integer", lowest == NOT_AN_INTEGER, "class ids as whole numbers", "write 3, not 3.0 or a name")
     outside = (lowest < 0) | (highest >= (np.inf if top is None else top))
     refuse(
         "label_range", outside, f"class ids from 0 {'on' if top is None else f'to {top - 1}'}", "count classes from 0"
     )
-    if reading.duplicates == "error":
+    if rule_options.duplicates == "error":
         ranked = np.sort(values, axis=1)
         repeated = (ranked[:, 1:] == ranked[:, :-1]).any(axis=1)
         refuse("duplicate_label", repeated, "different labels", "name each label once")
     item = np.repeat(np.flatnonzero(good), count)
-    return Annotations.gather(items, item, Labels(values[good].ravel()), line=table.line[item])
+    return Annotations.from_rows(items, item, Labels(values[good].ravel()), line=table.line[item])
 
 
 def write(annotations: Annotations[Labels], path: str | Path, form: str) -> None:
@@ -119,40 +119,40 @@ def write(annotations: Annotations[Labels], path: str | Path, form: str) -> None
     write_table(path, table)
 
 
-def columns(header: list[str], reading: Reading) -> list[str] | None:
+def columns(header: list[str], rule_options: RuleOptions) -> list[str] | None:
     id_column = _id_column(header)
-    ranked = [f"pred{rank + 1}" for rank in range(reading.k)]
+    ranked = [f"pred{rank + 1}" for rank in range(rule_options.k)]
     others = [name for name in header if name != id_column]
     if id_column is None or not (set(ranked) <= set(others) or len(others) == 1):
         return None
     return [id_column, *(ranked if set(ranked) <= set(others) else others)]
 
 
-def filler(header: list[str], reading: Reading) -> dict[str, str]:
-    return _spread([str(label) for label in range(reading.k)], header[1:])
+def filler(header: list[str], rule_options: RuleOptions) -> dict[str, str]:
+    return _spread([str(label) for label in range(rule_options.k)], header[1:])
 
 
 def _spread(labels: list[str], names: list[str]) -> dict[str, str]:
     return dict(zip(names, labels, strict=True)) if len(names) > 1 else {names[0]: " ".join(labels)}
 
 
-def mend(rows: list[Row], reading: Reading, note: Note) -> list[dict[str, str]]:
+def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[str, str]]:
     """The first row's readable labels, filled up with the lowest class ids that are not among them."""
     for row in rows[1:]:
         note(row, "dropped a second row of the item", ",".join(row.cells.values()), "")
     row = rows[0]
-    header = columns(list(row.cells), reading) or []
+    header = columns(list(row.cells), rule_options) or []
     written = " ".join(row.cells[name] for name in header[1:])
     labels = [label for label in map(_label, written.split()) if label is not None]
-    if reading.num_classes is not None:
-        labels = [label for label in labels if label < reading.num_classes]
-    if reading.duplicates == "error":
+    if rule_options.num_classes is not None:
+        labels = [label for label in labels if label < rule_options.num_classes]
+    if rule_options.duplicates == "error":
         labels = list(dict.fromkeys(labels))
-    kept = labels[: reading.k]
-    kept += [label for label in range(2 * reading.k) if label not in kept][: reading.k - len(kept)]
+    kept = labels[: rule_options.k]
+    kept += [label for label in range(2 * rule_options.k) if label not in kept][: rule_options.k - len(kept)]
     mended = [str(label) for label in kept]
     if mended != written.split():
-        note(row, f"made {reading.k} labels", written, " ".join(mended))
+        note(row, f"made {rule_options.k} labels", written, " ".join(mended))
     return [_spread(mended, header[1:])]
 
 
@@ -163,4 +163,4 @@ def _label(text: str) -> int | None:
 
 
 def folder_ids(folder: Path, problems: Problems) -> list[str]:
-    return [path.name for path in media_files(test_part(folder), PICTURES, problems)]
+    return [path.name for path in media_files(test_folder(folder), IMAGE_SUFFIXES, problems)]

@@ -8,27 +8,27 @@ from pathlib import Path
 import numpy as np
 
 from tallymark.challenges.food import dialect
-from tallymark.challenges.food.rule import Reading
+from tallymark.challenges.food.rule import RuleOptions
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.catalog import Catalog
 from tallymark.datasets.table_dataset import choose_table, read_layout
 from tallymark.geometry.labels import MOST_CLASSES
 from tallymark.io.folders import open_folder
-from tallymark.io.images import PICTURE
+from tallymark.io.images import IMAGE
 
 TABLES = {part: (f"{part}_labels.csv", f"{part}_info.csv") for part in ("train", "val")}
 CLASSES = ("class_list.txt", "classes.txt")
 
 
-def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
+def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
     listed = open_folder(folder, problems)
     if listed is None:
         return None
     catalog = read_layout(
         listed,
-        PICTURE,
+        IMAGE,
         TABLES,
-        lambda path: dialect.read_truth(path, reading, problems),
+        lambda path: dialect.read_truth(path, rule_options, problems),
         problems,
         name=lambda path: path.name,
     )
@@ -44,7 +44,7 @@ def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
         expected = f"a class below {MOST_CLASSES}, or a {CLASSES[0]} that names it"
     unknown = truth.shapes.label >= len(names)
     _report_unknown(catalog, np.flatnonzero(unknown), expected, problems)
-    known = replace(truth, label=truth.shapes.label, classes=names).keep(~unknown)
+    known = replace(truth, label=truth.shapes.label, classes=names).filter(~unknown)
     return replace(catalog, truth=known, labelled=catalog.labelled & ((known.counts > 0) | (truth.counts == 0)))
 
 

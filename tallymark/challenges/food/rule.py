@@ -8,14 +8,14 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from tallymark.core import options as readings
+from tallymark.core import options as options_module
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Labels
 from tallymark.scoring.score import Score, item_table, weighted_mean
 
 
 @dataclass(frozen=True)
-class Reading(readings.Reading):
+class RuleOptions(options_module.RuleOptions):
     """Points that the text leaves open.
 
     k: how many labels a row has. num_classes: if given (211 in 2018), labels from there on are refused.
@@ -27,7 +27,7 @@ class Reading(readings.Reading):
     duplicates: Literal["allow", "error"] = "allow"
 
 
-def score(truth: Annotations[Labels], predicted: Annotations[Labels], reading: Reading) -> Score:
+def score(truth: Annotations[Labels], predicted: Annotations[Labels], rule_options: RuleOptions) -> Score:
     """Score predictions that list the same items as the truth."""
     label = np.full(len(truth.items), -1)
     label[truth.item] = truth.shapes.label
@@ -43,7 +43,7 @@ def score(truth: Annotations[Labels], predicted: Annotations[Labels], reading: R
         "food",
         error,
         "lower",
-        reading,
+        rule_options,
         item_table(truth, predicted, value, top1=top1),
         total=lambda weight: weighted_mean(value, weight),
         counts=pl.DataFrame({"right": [int((~wrong).sum())], "wrong": [int(wrong.sum())]}),

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tallymark.challenges.lyft import dialect
-from tallymark.challenges.lyft.rule import Reading, score
+from tallymark.challenges.lyft.rule import RuleOptions, score
 from tallymark.core.registry import Challenge
 
 CHALLENGE = Challenge(
@@ -11,7 +11,7 @@ CHALLENGE = Challenge(
     title="Lyft 3D object detection",
     file="Id,PredictionString",
     rule="mean over samples of TP/(TP+FP+FN), 3D IoU 0.50:0.95",
-    reading=Reading,
+    rule_options=RuleOptions,
     score=score,
     dialect=dialect,
     folder=Path(__file__).parent,

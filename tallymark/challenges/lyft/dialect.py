@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tallymark.challenges.lyft.rule import Reading
+from tallymark.challenges.lyft.rule import RuleOptions
 from tallymark.core.problems import Problems, nearest
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Cuboids
 from tallymark.io.nuscenes_tables import is_json, sample_tokens
 from tallymark.submission.dialect import Note, Row
-from tallymark.submission.prediction_string import Records, RecordSheet, is_number
+from tallymark.submission.prediction_string import PredictionStringColumn, PredictionStrings, is_number
 
 FORMS = ("official", "nuscenes")
 CLASSES = (
@@ -32,15 +32,15 @@ CLASSES = (
     "emergency_vehicle",
 )
 VOLUME = ("center_x", "center_y", "center_z", "width", "length", "height", "yaw", "class_name")
-TRUTH = RecordSheet("Id", "PredictionString", VOLUME, word=True)
-SHEET = RecordSheet("Id", "PredictionString", ("confidence", *VOLUME), word=True)
+TRUTH = PredictionStringColumn("Id", "PredictionString", VOLUME, word=True)
+SHEET = PredictionStringColumn("Id", "PredictionString", ("confidence", *VOLUME), word=True)
 
 columns = SHEET.columns
 filler = SHEET.filler
 folder_ids = sample_tokens
 
 
-def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Cuboids] | None:
+def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Cuboids] | None:
     """train.csv, with 8 tokens a volume; 9 with a leading confidence are read as well."""
     rows = TRUTH.open(path, problems)
     if rows is None:
@@ -50,24 +50,24 @@ def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annota
     example = next(iter(cells.filter(cells != "").head(1)), "").split()
     first_word = next((at for at, token in enumerate(example) if not is_number(token)), 7)
     sheet = SHEET if first_word == 8 else TRUTH
-    return _annotations(sheet.split(table, items, problems), reading, problems)
+    return _annotations(sheet.split(table, items, problems), rule_options, problems)
 
 
-def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Cuboids] | None:
+def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Cuboids] | None:
     if is_json(path):
         from tallymark.formats.nuscenes import read_nuscenes
 
-        return read_nuscenes(path, CLASSES, problems, keep_unknown=reading.unknown_class == "keep")
+        return read_nuscenes(path, CLASSES, problems, keep_unknown=rule_options.unknown_class == "keep")
     records = SHEET.read(path, problems)
-    return None if records is None else _annotations(records, reading, problems)
+    return None if records is None else _annotations(records, rule_options, problems)
 
 
-def _annotations(records: Records, reading: Reading, problems: Problems) -> Annotations[Cuboids]:
+def _annotations(records: PredictionStrings, rule_options: RuleOptions, problems: Problems) -> Annotations[Cuboids]:
     flat = records.values[:, -4:-1].min(axis=1, initial=1) <= 0
     expected, remedy = "width, length and height above 0", "mend or drop the volume"
     records = records.refuse(flat, problems, "nonpositive_size", expected, remedy)
     classes = CLASSES
-    if reading.unknown_class == "keep":
+    if rule_options.unknown_class == "keep":
         classes = (*CLASSES, *sorted(set(records.words.unique()) - set(CLASSES)))
     label = records.words.cast(pl.Enum(classes), strict=False).to_physical()
     unknown = label.is_null().to_numpy()
@@ -75,7 +75,7 @@ def _annotations(records: Records, reading: Reading, problems: Problems) -> Anno
         remedy = nearest(records.words.filter(pl.Series(unknown))[0], CLASSES)
         records = records.refuse(unknown, problems, "unknown_class", "one of the nine classes", remedy)
         label = label.drop_nulls()
-    return Annotations.gather(
+    return Annotations.from_rows(
         records.items,
         records.item,
         Cuboids.of(records.values[:, -7:]),
@@ -90,21 +90,21 @@ def write(annotations: Annotations[Cuboids], path: str | Path, form: str) -> Non
         from tallymark.formats.nuscenes import write_nuscenes
 
         return write_nuscenes(annotations, path)
-    names = pl.Series(annotations.classes)[annotations.kind]
-    return SHEET.write(annotations, [annotations.confidence, *annotations.shapes.columns, names], path)
+    names = pl.Series(annotations.classes)[annotations.labels]
+    return SHEET.write(annotations, [annotations.scores, *annotations.shapes.columns, names], path)
 
 
-def mend(rows: list[Row], reading: Reading, note: Note) -> list[dict[str, str]]:
-    return SHEET.mend(rows, note, lambda tokens: _mend_volume(tokens, reading), words=CLASSES)
+def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[str, str]]:
+    return SHEET.repair(rows, note, lambda tokens: _mend_volume(tokens, rule_options), words=CLASSES)
 
 
-def _mend_volume(tokens: list[str], reading: Reading) -> tuple[list[str] | None, str]:
+def _mend_volume(tokens: list[str], rule_options: RuleOptions) -> tuple[list[str] | None, str]:
     if not all(is_number(token) for token in tokens[:-1]):
         return None, "dropped an unreadable volume"
     if any(float(token) <= 0 for token in tokens[4:7]):
         return None, "dropped a volume without size"
     if tokens[-1] not in CLASSES and (small := tokens[-1].lower()) in CLASSES:
         return [*tokens[:-1], small], "wrote a class in small letters"
-    if tokens[-1] not in CLASSES and reading.unknown_class == "error":
+    if tokens[-1] not in CLASSES and rule_options.unknown_class == "error":
         return None, "dropped a volume of an unknown class"
     return tokens, ""

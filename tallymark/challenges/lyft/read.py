@@ -7,21 +7,21 @@ from functools import partial
 from pathlib import Path
 
 from tallymark.challenges.lyft import dialect
-from tallymark.challenges.lyft.rule import Reading
+from tallymark.challenges.lyft.rule import RuleOptions
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
 from tallymark.datasets.drive_dataset import read_driven
 from tallymark.datasets.table_dataset import choose_table, read_layout
 from tallymark.formats import read_cuboids
 from tallymark.io.folders import open_folder
-from tallymark.io.lidar import SWEEP, look_at_sweep
+from tallymark.io.lidar import SWEEP, inspect_sweep
 from tallymark.io.media import Medium
 
 COLUMNS = 5
-LYFT_SWEEP = Medium("sweep", SWEEP.suffixes, partial(look_at_sweep, columns=COLUMNS))
+LYFT_SWEEP = Medium("sweep", SWEEP.suffixes, partial(inspect_sweep, columns=COLUMNS))
 
 
-def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
+def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
     listed = open_folder(folder, problems)
     if listed is None:
         return None
@@ -31,6 +31,6 @@ def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
             listed, SWEEP, {}, lambda path: None, problems, name=lambda path: path.name.split(".")[0]
         )
     table = choose_table(listed, ("train.csv",), problems)
-    truth = None if table is None else dialect.read_truth(table, reading, problems)
+    truth = None if table is None else dialect.read_truth(table, rule_options, problems)
     catalog = read_driven(listed, LYFT_SWEEP, truth, table, dialect.CLASSES, problems)
     return replace(catalog, drive=None if catalog.drive is None else replace(catalog.drive, columns=COLUMNS))

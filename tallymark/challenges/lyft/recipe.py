@@ -2,25 +2,48 @@
 
 from tallymark.core.recipe import LidarRecipe
 
-SMALL = LidarRecipe().but(
-    groups="car | other_vehicle, bus, truck, emergency_vehicle | bicycle, motorcycle | pedestrian, animal",
+SMALL = LidarRecipe().replace(
+    head_groups="car | other_vehicle, bus, truck, emergency_vehicle | bicycle, motorcycle | pedestrian, animal",
     width=16,
     neck=48,
-    reach=64,
-    cell=0.25,
-    batch=4,
+    bev_range=64,
+    voxel_size=0.25,
+    batch_size=4,
     epochs=30,
-    rate=3e-3,
+    learning_rate=3e-3,
     folds=5,
-    cut=0.2,
+    score_threshold=0.2,
 )
 PRESETS = {
-    "tiny": SMALL.but(
-        width=12, neck=32, reach=48, slices=8, groups="", batch=2, epochs=16, folds=4, judged=2, average=0.98,
+    "tiny": SMALL.replace(
+        width=12,
+        neck=32,
+        bev_range=48,
+        height_bins=8,
+        head_groups="",
+        batch_size=2,
+        epochs=16,
+        folds=4,
+        evaluations=2,
+        ema_decay=0.98,
     ),
     "small": SMALL,
-    "full": SMALL.but(
-        reader="pillars", reach=96, cell=0.1875, points=200_000, sweeps=5, width=32, depth=2, neck=96, turn=45,
-        batch=16, epochs=40, average=0.9998, folds=5, models=5, views=4, merge="wbf",
+    "full": SMALL.replace(
+        bev_encoder="pillars",
+        bev_range=96,
+        voxel_size=0.1875,
+        max_points=200_000,
+        sweeps=5,
+        width=32,
+        depth=2,
+        neck=96,
+        rotate_degrees=45,
+        batch_size=16,
+        epochs=40,
+        ema_decay=0.9998,
+        folds=5,
+        train_folds=5,
+        tta=4,
+        fusion="wbf",
     ),
-}  # fmt: skip
+}

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from tallymark.core import options as readings
-from tallymark.data.annotations import Annotations, same_classes
+from tallymark.core import options as options_module
+from tallymark.data.annotations import Annotations, align_classes
 from tallymark.geometry import Cuboids
 from tallymark.scoring.matching import Match
 from tallymark.scoring.precision import average_precision
@@ -30,7 +30,7 @@ TWENTIETHS = tuple(range(10, 20))
 
 
 @dataclass(frozen=True)
-class Reading(readings.Reading):
+class RuleOptions(options_module.RuleOptions):
     """Points that the text leaves open, with what we take it to say.
 
     metric: `text` as written; `sdk`: per class over the whole set, area under the precision envelope;
@@ -48,33 +48,39 @@ class Reading(readings.Reading):
     unknown_class: Literal["error", "keep"] = "error"
 
 
-def score(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], reading: Reading) -> Score:
+def score(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rule_options: RuleOptions) -> Score:
     """Score predictions that list the same items as the truth."""
-    truth, predicted = same_classes(truth, predicted)
-    return _text(truth, predicted, reading) if reading.metric == "text" else _precision(truth, predicted, reading)
+    truth, predicted = align_classes(truth, predicted)
+    return (
+        _text(truth, predicted, rule_options)
+        if rule_options.metric == "text"
+        else _precision(truth, predicted, rule_options)
+    )
 
 
-def _text(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], reading: Reading) -> Score:
-    agnostic = reading.class_mode == "agnostic"
-    found = _sweep(truth, predicted, reading, reading.match, 1 if agnostic else len(truth.classes))
-    if reading.class_mode == "per_class_mean":
+def _text(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rule_options: RuleOptions) -> Score:
+    agnostic = rule_options.class_mode == "agnostic"
+    found = _sweep(truth, predicted, rule_options, rule_options.match, 1 if agnostic else len(truth.classes))
+    if rule_options.class_mode == "per_class_mean":
         value = _mean_where_any(critical_success(found).reshape(len(truth.items), len(truth.classes)))
     else:
-        value = critical_success(found.joined(len(truth.items)))
+        value = critical_success(found.concat(len(truth.items)))
     classes = None if agnostic else _class_table(truth, predicted, found, None)
-    return swept_score("lyft", reading, truth, predicted, found, fill_empty(value, reading.empty_image), classes)
+    return swept_score(
+        "lyft", rule_options, truth, predicted, found, fill_empty(value, rule_options.empty_image), classes
+    )
 
 
-def _precision(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], reading: Reading) -> Score:
+def _precision(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rule_options: RuleOptions) -> Score:
     """The two average-precision metrics. Each prediction goes to its best truth, or misses if that is taken."""
     items, kinds = len(truth.items), len(truth.classes)
-    found = _sweep(truth, predicted, reading, "best_overall", kinds)
-    by_sample = reading.metric == "mlebench"
+    found = _sweep(truth, predicted, rule_options, "best_overall", kinds)
+    by_sample = rule_options.metric == "mlebench"
     truths = np.bincount(_group(truth, kinds), minlength=items * kinds)
-    group = _group(predicted, kinds) if by_sample else predicted.kind
+    group = _group(predicted, kinds) if by_sample else predicted.labels
     # Ties in confidence: order of the ids, then of the string, so that the order of rows does not matter.
     id_rank = truth.items.ids.rank("ordinal").to_numpy()[predicted.item]
-    order = np.lexsort((id_rank, -predicted.confidence, group))
+    order = np.lexsort((id_rank, -predicted.scores, group))
     group, item = group[order], predicted.item[order]
     hit = np.zeros((len(TWENTIETHS), len(predicted)), bool)
     rows = np.flatnonzero(found.matched.any(axis=1))  # one pair for each prediction at most, under best_overall
@@ -106,7 +112,7 @@ def _precision(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rea
         "lyft",
         total(ones),
         "higher",
-        reading,
+        rule_options,
         item_table(truth, predicted, value),
         total=total,
         counts=threshold_counts(found),
@@ -119,7 +125,7 @@ def _precision(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rea
 
 
 def _sweep(
-    truth: Annotations[Cuboids], predicted: Annotations[Cuboids], reading: Reading, match: Match, kinds: int
+    truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rule_options: RuleOptions, match: Match, kinds: int
 ) -> Sweep:
     """Match within each item and class (`kinds` classes; 1: classes do not matter)."""
     return sweep(
@@ -129,14 +135,14 @@ def _sweep(
         _group(predicted, kinds),
         len(truth.items) * kinds,
         twentieths=TWENTIETHS,
-        confidence=predicted.confidence,
-        comparison=reading.iou_comparison,
+        confidence=predicted.scores,
+        comparison=rule_options.iou_comparison,
         mode=match,
     )
 
 
 def _group(annotations: Annotations[Cuboids], kinds: int) -> np.ndarray:
-    return annotations.item if kinds == 1 else annotations.item * kinds + annotations.kind
+    return annotations.item if kinds == 1 else annotations.item * kinds + annotations.labels
 
 
 def _mean_where_any(values: np.ndarray) -> np.ndarray:
@@ -155,8 +161,8 @@ def _class_table(
     table = pl.DataFrame(
         {
             "class": truth.classes,
-            "truths": np.bincount(truth.kind, minlength=kinds),
-            "predictions": np.bincount(predicted.kind, minlength=kinds),
+            "truths": np.bincount(truth.labels, minlength=kinds),
+            "predictions": np.bincount(predicted.labels, minlength=kinds),
             **{f"tp_{5 * k}": hits[:, TWENTIETHS.index(k)] for k in (10, 14, 18)},
         }
     )

@@ -86,5 +86,5 @@ def _write_truth(path: Path, ids: list[str], frames: list[Frame]) -> None:
     volumes = Cuboids(*np.concatenate([np.stack(frame.volumes.columns) for frame in frames], axis=1))
     kind = np.concatenate([frame.kind for frame in frames])
     item = np.repeat(np.arange(len(ids)), [len(frame.kind) for frame in frames])
-    truth = Annotations.gather(Items.of(ids), item, volumes, label=kind, classes=CLASSES)
-    TRUTH.write(truth, [*truth.shapes.columns, pl.Series(CLASSES)[truth.kind]], path)
+    truth = Annotations.from_rows(Items.of(ids), item, volumes, label=kind, classes=CLASSES)
+    TRUTH.write(truth, [*truth.shapes.columns, pl.Series(CLASSES)[truth.labels]], path)

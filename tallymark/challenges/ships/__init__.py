@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tallymark.challenges.ships import dialect
-from tallymark.challenges.ships.rule import Reading, score
+from tallymark.challenges.ships.rule import RuleOptions, score
 from tallymark.core.registry import Challenge
 
 CHALLENGE = Challenge(
@@ -11,7 +11,7 @@ CHALLENGE = Challenge(
     title="Airbus ship detection",
     file="ImageId,EncodedPixels",
     rule="mean over chips of F2, mask IoU 0.50:0.95",
-    reading=Reading,
+    rule_options=RuleOptions,
     score=score,
     dialect=dialect,
     folder=Path(__file__).parent,

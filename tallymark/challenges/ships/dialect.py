@@ -7,29 +7,29 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tallymark.challenges.ships.rule import Reading
+from tallymark.challenges.ships.rule import RuleOptions
 from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import first_seen
 from tallymark.geometry import Masks
-from tallymark.io.folders import PICTURES, media_files, test_part
+from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import Table, number_text, write_table
 from tallymark.submission.dialect import Note, Row
-from tallymark.submission.rle import mend_runs, read_masks, without_contested
+from tallymark.submission.rle import read_masks, repair_rle, without_contested
 from tallymark.submission.rows import open_table, read_ids
 
 FORMS = ("official",)
 HEADER = ["ImageId", "EncodedPixels"]
 
 
-def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Masks] | None:
+def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Masks] | None:
     """train_ship_segmentations.csv. Overlapping masks are accepted here: only predictions must not overlap."""
-    read = _read(path, reading, problems, exactly=False)
+    read = _read(path, rule_options, problems, exactly=False)
     return None if read is None else read[0]
 
 
-def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Masks] | None:
-    found = _read(path, reading, problems, exactly=True)
+def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Masks] | None:
+    found = _read(path, rule_options, problems, exactly=True)
     if found is None:
         return None
     masks, table, row = found
@@ -38,7 +38,7 @@ def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[
 
 
 def _read(
-    path: str | Path, reading: Reading, problems: Problems, *, exactly: bool
+    path: str | Path, rule_options: RuleOptions, problems: Problems, *, exactly: bool
 ) -> tuple[Annotations[Masks], Table, np.ndarray] | None:
     """The masks that can be read, their table, and the row of each mask."""
     table = open_table(path, HEADER, problems, exactly=exactly)
@@ -46,8 +46,8 @@ def _read(
         return None
     table, ids = read_ids(table, "ImageId", problems)
     items, item = first_seen(ids, table.line)
-    masks, row = read_masks(table, ids, "EncodedPixels", reading.shape, problems)
-    found = Annotations.gather(items, item[row], masks, line=table.line[row])
+    masks, row = read_masks(table, ids, "EncodedPixels", rule_options.shape, problems)
+    found = Annotations.from_rows(items, item[row], masks, line=table.line[row])
     return found, table, row[np.argsort(item[row], kind="stable")]
 
 
@@ -84,21 +84,21 @@ def write(annotations: Annotations[Masks], path: str | Path, form: str) -> None:
     write_table(path, {"ImageId": rows["id"], "EncodedPixels": rows["text"]})
 
 
-def columns(header: list[str], reading: Reading) -> list[str] | None:
+def columns(header: list[str], rule_options: RuleOptions) -> list[str] | None:
     return HEADER if set(HEADER) <= set(header) else None
 
 
-def filler(header: list[str], reading: Reading) -> dict[str, str]:
+def filler(header: list[str], rule_options: RuleOptions) -> dict[str, str]:
     return {"EncodedPixels": ""}
 
 
-def mend(rows: list[Row], reading: Reading, note: Note) -> list[dict[str, str]]:
+def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[str, str]]:
     """Runs read, clipped, sorted and merged; pixels that two ships claim go to the more confident or earlier one."""
-    masks = [mend_runs(row, "EncodedPixels", reading.shape, note) for row in rows]
+    masks = [repair_rle(row, "EncodedPixels", rule_options.shape, note) for row in rows]
     masks = without_contested(rows, masks, note)
     kept = [" ".join(f"{start} {stop - start}" for start, stop in runs) for runs in masks if runs]
     return [{"EncodedPixels": text} for text in kept or [""]]
 
 
 def folder_ids(folder: Path, problems: Problems) -> list[str]:
-    return [path.name for path in media_files(test_part(folder), PICTURES, problems)]
+    return [path.name for path in media_files(test_folder(folder), IMAGE_SUFFIXES, problems)]

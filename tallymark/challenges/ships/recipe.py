@@ -1,29 +1,45 @@
 """How to train for ships: most chips are empty, and one false ship there costs the whole chip."""
 
-from tallymark.core.recipe import PictureRecipe
+from tallymark.core.recipe import ImageRecipe
 
-SMALL = PictureRecipe().but(
-    finds="masks",
-    backbone="lite0",
+SMALL = ImageRecipe().replace(
+    task="masks",
+    backbone="efficientnet_lite0",
     weights="imagenet",
-    frozen=2,  # ships are small: what sees their edges has to learn too
+    frozen_stages=2,  # ships are small: what sees their edges has to learn too
     neck=48,
-    side=768,
-    crop=256,
-    aim=0.7,
-    tilt=45,
-    zoom=1.5,
-    body=0.3,
+    image_size=768,
+    crop_size=256,
+    positive_crops=0.7,
+    rotate_degrees=45,
+    scale_jitter=1.5,
+    backbone_lr_scale=0.3,
     epochs=60,
     folds=4,
-    views=8,
+    tta=8,
 )
 PRESETS = {
-    "tiny": SMALL.but(
-        backbone="plain", weights="none", frozen=0, body=1, width=16, neck=32, side=256, crop=128, aim=0.8,
-        rate=3e-3, epochs=25, batch=4, folds=5, judged=2, average=0.99, views=1,
+    "tiny": SMALL.replace(
+        backbone="mini_resnet",
+        weights="none",
+        frozen_stages=0,
+        backbone_lr_scale=1,
+        width=16,
+        neck=32,
+        image_size=256,
+        crop_size=128,
+        positive_crops=0.8,
+        learning_rate=3e-3,
+        epochs=25,
+        batch_size=4,
+        folds=5,
+        evaluations=2,
+        ema_decay=0.99,
+        tta=1,
     ),
     "small": SMALL,
     # After the better entries of 2018: all folds, all eight views, a long training on windows around ships.
-    "full": SMALL.but(frozen=0, neck=128, crop=512, epochs=40, batch=32, average=0.9998, folds=5, models=5),
-}  # fmt: skip
+    "full": SMALL.replace(
+        frozen_stages=0, neck=128, crop_size=512, epochs=40, batch_size=32, ema_decay=0.9998, folds=5, train_folds=5
+    ),
+}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tallymark.core import options as readings
+from tallymark.core import options as options_module
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Masks
 from tallymark.scoring.matching import Match
@@ -18,7 +18,7 @@ TWENTIETHS = tuple(range(10, 20))
 
 
 @dataclass(frozen=True)
-class Reading(readings.Reading):
+class RuleOptions(options_module.RuleOptions):
     """Points that the text leaves open, with what we take it to say.
 
     shape: height and width of a chip in pixels.
@@ -31,7 +31,7 @@ class Reading(readings.Reading):
     match: Match = "best_unmatched"
 
 
-def score(truth: Annotations[Masks], predicted: Annotations[Masks], reading: Reading) -> Score:
+def score(truth: Annotations[Masks], predicted: Annotations[Masks], rule_options: RuleOptions) -> Score:
     """Score predictions that list the same items as the truth. A chip rightly left empty scores 1."""
     found = sweep(
         truth.shapes,
@@ -40,12 +40,12 @@ def score(truth: Annotations[Masks], predicted: Annotations[Masks], reading: Rea
         predicted.item,
         len(truth.items),
         twentieths=TWENTIETHS,
-        confidence=predicted.confidence,
-        comparison=reading.iou_comparison,
-        mode=reading.match,
+        confidence=predicted.scores,
+        comparison=rule_options.iou_comparison,
+        mode=rule_options.match,
     )
     # 5 TP + 4 FN + FP = 4 (TP + FN) + (TP + FP)
     whole = (4 * found.truths + found.predictions)[:, None]
     with np.errstate(invalid="ignore"):
         f2 = np.where(whole > 0, 5 * found.hits / whole, 1)
-    return swept_score("ships", reading, truth, predicted, found, f2.mean(axis=1))
+    return swept_score("ships", rule_options, truth, predicted, found, f2.mean(axis=1))

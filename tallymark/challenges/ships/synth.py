@@ -47,7 +47,7 @@ class Scenes:
     coast: Share = Share(1.0)
 
     @property
-    def reading(self) -> dict[str, str]:
+    def rule_options(self) -> dict[str, str]:
         """How files of such chips have to be read."""
         return {} if self.size == OFFICIAL else {"shape": f"{self.size}x{self.size}"}
 
@@ -118,4 +118,4 @@ def _gather(names: list[str], chips: list[Masks], size: int) -> Annotations[Mask
     runs = np.concatenate([np.diff(chip.offsets) for chip in (none, *chips)])
     masks = Masks(start, length, np.concatenate([[0], np.cumsum(runs)]), (size, size))
     item = np.repeat(np.arange(len(names)), [len(chip) for chip in chips])
-    return Annotations.gather(Items.of(names), item, masks)
+    return Annotations.from_rows(Items.of(names), item, masks)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tallymark.challenges.upcalls import dialect
-from tallymark.challenges.upcalls.rule import Reading, score
+from tallymark.challenges.upcalls.rule import RuleOptions, score
 from tallymark.core.registry import Challenge
 
 CHALLENGE = Challenge(
@@ -11,7 +11,7 @@ CHALLENGE = Challenge(
     title="Right-whale upcalls",
     file="filename,timestamp",
     rule="precision, recall, F1 within 1.5 s; false positives per hour",
-    reading=Reading,
+    rule_options=RuleOptions,
     score=score,
     dialect=dialect,
     folder=Path(__file__).parent,

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tallymark.challenges.upcalls.rule import Reading
+from tallymark.challenges.upcalls.rule import RuleOptions
 from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import first_seen
-from tallymark.geometry import Instants
-from tallymark.io.folders import RECORDINGS, media_files, test_part
+from tallymark.geometry import Events
+from tallymark.io.folders import AUDIO_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import Table, number_text, read_table, write_table
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.prediction_string import is_number
@@ -23,7 +23,7 @@ FORMS = ("official", "scored")
 HEADER = ["filename", "timestamp"]
 
 
-def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Instants] | None:
+def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Events] | None:
     """Both published schemas: `filename,timestamp,label`, or `filename,start,end,label`; there, the middle counts."""
     table = read_table(path, problems)
     if table is None:
@@ -44,7 +44,7 @@ def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annota
     return _annotations(table, ids, time, length)
 
 
-def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Instants] | None:
+def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Events] | None:
     """Detections; columns other than filename and timestamp are ignored, as in the published script."""
     table = open_table(path, HEADER, problems)
     if table is None:
@@ -64,13 +64,13 @@ def _seconds(table: Table, column: str, ids: pl.Series, problems: Problems) -> n
 
 def _annotations(
     table: Table, ids: pl.Series, time: np.ndarray, length: np.ndarray | None = None
-) -> Annotations[Instants]:
+) -> Annotations[Events]:
     items, item = first_seen(ids, table.line)
     good = np.flatnonzero(np.isfinite(time))
-    return Annotations.gather(items, item[good], Instants(time, length).take(good), line=table.line[good])
+    return Annotations.from_rows(items, item[good], Events(time, length).take(good), line=table.line[good])
 
 
-def write(annotations: Annotations[Instants], path: str | Path, form: str) -> None:
+def write(annotations: Annotations[Events], path: str | Path, form: str) -> None:
     """One row per detection; if scored, with its confidence, where the detections have one."""
     table = {
         "filename": annotations.items.ids[annotations.item],
@@ -81,15 +81,15 @@ def write(annotations: Annotations[Instants], path: str | Path, form: str) -> No
     write_table(path, table)
 
 
-def columns(header: list[str], reading: Reading) -> list[str] | None:
+def columns(header: list[str], rule_options: RuleOptions) -> list[str] | None:
     return HEADER if set(HEADER) <= set(header) else None
 
 
-def filler(header: list[str], reading: Reading) -> None:
+def filler(header: list[str], rule_options: RuleOptions) -> None:
     """A recording without detections has no row."""
 
 
-def mend(rows: list[Row], reading: Reading, note: Note) -> list[dict[str, str]]:
+def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[str, str]]:
     kept = []
     for row in rows:
         if is_number(row.cells["timestamp"]):
@@ -101,6 +101,6 @@ def mend(rows: list[Row], reading: Reading, note: Note) -> list[dict[str, str]]:
 
 def folder_ids(folder: Path, problems: Problems) -> list[str]:
     """Names of recordings, bare and with the folders that they lie in: both are written."""
-    part = test_part(folder)
-    files = media_files(part, RECORDINGS, problems)
+    part = test_folder(folder)
+    files = media_files(part, AUDIO_SUFFIXES, problems)
     return list(dict.fromkeys(name for path in files for name in (path.name, path.relative_to(part).as_posix())))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tallymark.challenges.upcalls import dialect
-from tallymark.challenges.upcalls.rule import Reading
+from tallymark.challenges.upcalls.rule import RuleOptions
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
 from tallymark.datasets.audio_dataset import read_recorded
@@ -18,7 +18,7 @@ ANSWERS = ("solution", "sample_submission", "submission", "folds", "problems")
 """Beginnings of names of tables that are not annotations."""
 
 
-def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
+def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
     listed = open_folder(folder, problems)
     if listed is None:
         return None
@@ -27,7 +27,7 @@ def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
     if not tables and (foreign := read_calls(listed, problems)):
         return foreign
     catalog = read_recorded(
-        listed, RECORDING, tables, lambda path: dialect.read_truth(path, reading, problems), problems
+        listed, RECORDING, tables, lambda path: dialect.read_truth(path, rule_options, problems), problems
     )
     if catalog is not None and not tables:
         expected, remedy = "filename,timestamp or filename,start,end", "name its columns so, if it is meant"

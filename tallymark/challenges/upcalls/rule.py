@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
-from tallymark.geometry import Instants
+from tallymark.geometry import Events
 from tallymark.scoring.matching import settle
 from tallymark.scoring.score import Score, item_table
 
 
 @dataclass(frozen=True)
-class Reading:
+class RuleOptions:
     """Points that the text leaves open, with what the published script does.
 
     buffer_s: a detection this many seconds from a call, or nearer, hits it.
@@ -25,14 +25,14 @@ class Reading:
     hours: float = 25.0
 
 
-def score(truth: Annotations[Instants], predicted: Annotations[Instants], reading: Reading) -> Score:
+def score(truth: Annotations[Events], predicted: Annotations[Events], rule_options: RuleOptions) -> Score:
     """Score detections that list the same recordings as the truth.
 
     As published: a call is found if any detection lies in its window, a detection is false if it lies in no window;
     so several detections in one window are free, and one detection can find two calls.
     """
     recordings = len(truth.items)
-    call, detection = truth.shapes.within(predicted.shapes, truth.item, predicted.item, reading.buffer_s)
+    call, detection = truth.shapes.within(predicted.shapes, truth.item, predicted.item, rule_options.buffer_s)
     found, right = np.zeros(len(truth), bool), np.zeros(len(predicted), bool)
     found[call], right[detection] = True, True
     tp = np.bincount(truth.item[found], minlength=recordings)
@@ -47,7 +47,7 @@ def score(truth: Annotations[Instants], predicted: Annotations[Instants], readin
         "precision": precision,
         "recall": recall,
         "f1": f1,
-        "fp_per_hour": int(fp.sum()) / reading.hours,
+        "fp_per_hour": int(fp.sum()) / rule_options.hours,
         "one_to_one_f1": rates(len(pairs), len(predicted) - len(pairs), len(truth) - len(pairs))[2],
     }
     value = np.array([rates(*counts)[2] if sum(counts) else np.nan for counts in zip(tp, fp, fn, strict=True)])
@@ -55,12 +55,12 @@ def score(truth: Annotations[Instants], predicted: Annotations[Instants], readin
         "upcalls",
         f1,
         "higher",
-        reading,
+        rule_options,
         item_table(truth, predicted, value, tp=tp, fp=fp, fn=fn),
         total=lambda weight: rates(tp @ weight, fp @ weight, fn @ weight)[2],
         counts=pl.DataFrame({"tp": [details["tp"]], "fp": [details["fp"]], "fn": [details["fn"]]}),
         details=details,
-        lines=official_lines(details, reading.hours),
+        lines=official_lines(details, rule_options.hours),
         find_pairs=lambda: _pair_table(truth, predicted, call[pairs], detection[pairs]),
     )
 
@@ -74,7 +74,7 @@ def rates(tp: float, fp: float, fn: float) -> tuple[float, float, float]:
 
 
 def _one_to_one(
-    truth: Annotations[Instants], predicted: Annotations[Instants], call: np.ndarray, detection: np.ndarray
+    truth: Annotations[Events], predicted: Annotations[Events], call: np.ndarray, detection: np.ndarray
 ) -> np.ndarray:
     """As many pairs as possible with every call and detection used once: in order of time, the earliest that fits."""
     order = np.lexsort((predicted.shapes.time[detection], call, truth.shapes.time[call]))
@@ -82,7 +82,7 @@ def _one_to_one(
 
 
 def _pair_table(
-    truth: Annotations[Instants], predicted: Annotations[Instants], call: np.ndarray, detection: np.ndarray
+    truth: Annotations[Events], predicted: Annotations[Events], call: np.ndarray, detection: np.ndarray
 ) -> pl.DataFrame:
     item = truth.item[call]
     return pl.DataFrame(

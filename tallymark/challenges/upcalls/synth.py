@@ -13,7 +13,7 @@ import soundfile
 from tallymark.core.options import Share
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.io.audio import hours_of, read_sound
-from tallymark.io.folders import RECORDINGS, media_files
+from tallymark.io.folders import AUDIO_SUFFIXES, media_files
 from tallymark.io.media import BadMedia
 from tallymark.io.tables import number_text, write_table
 from tallymark.synthetic.ocean.backgrounds import add_upcalls
@@ -98,7 +98,7 @@ class Background:
 
     def __init__(self, folder: Path) -> None:
         problems = Problems()
-        self.paths = media_files(folder, RECORDINGS, problems)
+        self.paths = media_files(folder, AUDIO_SUFFIXES, problems)
         self.lengths = np.array([hours_of([path], problems) * 3600 for path in self.paths])
         if self.paths and not self.lengths.sum():
             found, remedy = "recordings without a sample", "name a folder of recordings without calls"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tallymark.challenges.wheat import dialect
-from tallymark.challenges.wheat.rule import Reading, score
+from tallymark.challenges.wheat.rule import RuleOptions, score
 from tallymark.core.registry import Challenge
 
 CHALLENGE = Challenge(
@@ -11,7 +11,7 @@ CHALLENGE = Challenge(
     title="Global Wheat Detection",
     file="image_id,PredictionString",
     rule="mean over photographs of TP/(TP+FP+FN), IoU 0.50:0.75",
-    reading=Reading,
+    rule_options=RuleOptions,
     score=score,
     dialect=dialect,
     folder=Path(__file__).parent,

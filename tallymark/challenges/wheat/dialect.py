@@ -6,20 +6,20 @@ from pathlib import Path
 
 import numpy as np
 
-from tallymark.challenges.wheat.rule import Reading
+from tallymark.challenges.wheat.rule import RuleOptions
 from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import first_seen
 from tallymark.geometry import Boxes
-from tallymark.io.folders import PICTURES, media_files, test_part
+from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import number_text
 from tallymark.io.tokens import read_numbers
 from tallymark.submission.dialect import Note, Row
-from tallymark.submission.prediction_string import RecordSheet, is_number
+from tallymark.submission.prediction_string import PredictionStringColumn, is_number
 from tallymark.submission.rows import open_table, read_ids
 
 FORMS = ("official",)
-SHEET = RecordSheet("image_id", "PredictionString", ("confidence", "x", "y", "width", "height"))
+SHEET = PredictionStringColumn("image_id", "PredictionString", ("confidence", "x", "y", "width", "height"))
 SIDE = 1024
 """The photographs of the challenge are 1024 px square; a repair clips boxes to that."""
 
@@ -27,7 +27,7 @@ columns = SHEET.columns
 filler = SHEET.filler
 
 
-def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Boxes] | None:
+def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Boxes] | None:
     """train.csv: one row per box, `bbox` = "[xmin, ymin, width, height]"; empty: a photograph without boxes."""
     table = open_table(path, ("image_id", "bbox"), problems)
     if table is None:
@@ -54,28 +54,28 @@ def read_truth(path: str | Path, reading: Reading, problems: Problems) -> Annota
         problems, "negative_size", row[negative], "bbox", "width and height of 0 or more", "mend the box", ids=ids
     )
     boxes = Boxes.of(values[~wrong] if wrong.any() else values)
-    return Annotations.gather(items, item[row[~wrong]], boxes, line=table.line[row[~wrong]])
+    return Annotations.from_rows(items, item[row[~wrong]], boxes, line=table.line[row[~wrong]])
 
 
-def read(path: str | Path, reading: Reading, problems: Problems) -> Annotations[Boxes] | None:
+def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Boxes] | None:
     records = SHEET.read(path, problems)
     if records is None:
         return None
     negative = (records.values[:, 3] < 0) | (records.values[:, 4] < 0)
     remedy = "write x y width height, not two corners"
     records = records.refuse(negative, problems, "negative_size", "width and height of 0 or more", remedy)
-    return Annotations.gather(
+    return Annotations.from_rows(
         records.items, records.item, Boxes.of(records.values[:, 1:]), score=records.values[:, 0].copy()
     )
 
 
 def write(annotations: Annotations[Boxes], path: str | Path, form: str) -> None:
     boxes = annotations.shapes
-    SHEET.write(annotations, [annotations.confidence, boxes.x, boxes.y, boxes.width, boxes.height], path)
+    SHEET.write(annotations, [annotations.scores, boxes.x, boxes.y, boxes.width, boxes.height], path)
 
 
-def mend(rows: list[Row], reading: Reading, note: Note) -> list[dict[str, str]]:
-    return SHEET.mend(rows, note, _mend_box)
+def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[str, str]]:
+    return SHEET.repair(rows, note, _mend_box)
 
 
 def _mend_box(tokens: list[str]) -> tuple[list[str] | None, str]:
@@ -87,7 +87,7 @@ def _mend_box(tokens: list[str]) -> tuple[list[str] | None, str]:
     inside = box.x[0] >= 0 and box.y[0] >= 0 and box.x[0] + box.width[0] <= SIDE and box.y[0] + box.height[0] <= SIDE
     if inside:
         return tokens, ""
-    clipped = box.clipped(SIDE, SIDE)
+    clipped = box.clip_to(SIDE, SIDE)
     if clipped.area[0] == 0:
         return None, "dropped a box outside the photograph"
     sides = np.concatenate([clipped.x, clipped.y, clipped.width, clipped.height])
@@ -95,4 +95,4 @@ def _mend_box(tokens: list[str]) -> tuple[list[str] | None, str]:
 
 
 def folder_ids(folder: Path, problems: Problems) -> list[str]:
-    return [path.stem for path in media_files(test_part(folder), PICTURES, problems)]
+    return [path.stem for path in media_files(test_folder(folder), IMAGE_SUFFIXES, problems)]

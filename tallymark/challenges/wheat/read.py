@@ -9,19 +9,19 @@ import numpy as np
 import polars as pl
 
 from tallymark.challenges.wheat import dialect
-from tallymark.challenges.wheat.rule import Reading
+from tallymark.challenges.wheat.rule import RuleOptions
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
 from tallymark.datasets.table_dataset import read_layout
 from tallymark.formats import read_boxes
 from tallymark.io.folders import open_folder
-from tallymark.io.images import PICTURE
+from tallymark.io.images import IMAGE
 from tallymark.io.tables import read_table
 
 TABLES = {"train": ("train.csv",)}
 
 
-def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
+def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
     listed = open_folder(folder, problems)
     if listed is None:
         return None
@@ -29,9 +29,9 @@ def read(folder: Path, reading: Reading, problems: Problems) -> Catalog | None:
         return foreign
     catalog = read_layout(
         listed,
-        PICTURE,
+        IMAGE,
         TABLES,
-        lambda path: dialect.read_truth(path, reading, problems),
+        lambda path: dialect.read_truth(path, rule_options, problems),
         problems,
         name=lambda path: path.stem,
         unnamed_are_empty=True,

@@ -1,33 +1,60 @@
 """How to train for wheat: heads are small, many and alike, and the next field looks different."""
 
-from tallymark.core.recipe import PictureRecipe
+from tallymark.core.recipe import ImageRecipe
 
-SMALL = PictureRecipe().but(
-    finds="boxes",
-    backbone="lite0",
+SMALL = ImageRecipe().replace(
+    task="boxes",
+    backbone="efficientnet_lite0",
     weights="imagenet",
-    frozen=4,
+    frozen_stages=4,
     stride=8,
     neck=64,
-    side=512,
-    crop=384,
-    body=0.3,
-    colour=0.5,
-    views=4,
+    image_size=512,
+    crop_size=384,
+    backbone_lr_scale=0.3,
+    color_jitter=0.5,
+    tta=4,
     folds=12,
     # Fields differ more than photographs of one field do, but no field should be missing from the training of the one
     # model that is used: the cut is tuned on some photographs of every field.
-    apart="items",
+    fold_by="items",
 )
 PRESETS = {
-    "tiny": SMALL.but(
-        backbone="plain", weights="none", frozen=0, body=1, width=12, stride=4, neck=32, side=256, crop=128, aim=0.5,
-        rate=4e-3, epochs=60, folds=5, judged=2, average=0.98, views=1,
+    "tiny": SMALL.replace(
+        backbone="mini_resnet",
+        weights="none",
+        frozen_stages=0,
+        backbone_lr_scale=1,
+        width=12,
+        stride=4,
+        neck=32,
+        image_size=256,
+        crop_size=128,
+        positive_crops=0.5,
+        learning_rate=4e-3,
+        epochs=60,
+        folds=5,
+        evaluations=2,
+        ema_decay=0.98,
+        tta=1,
     ),
     "small": SMALL,
     # After the winners of 2020: more pixels, folds by field, mosaic and mixing, all turns of what is predicted.
-    "full": SMALL.but(
-        frozen=0, stride=4, neck=128, side=1024, crop=768, zoom=2, mosaic=0.5, mixup=0.3, epochs=80, batch=16,
-        average=0.9998, folds=5, models=5, apart="groups", views=8,
+    "full": SMALL.replace(
+        frozen_stages=0,
+        stride=4,
+        neck=128,
+        image_size=1024,
+        crop_size=768,
+        scale_jitter=2,
+        mosaic=0.5,
+        mixup=0.3,
+        epochs=80,
+        batch_size=16,
+        ema_decay=0.9998,
+        folds=5,
+        train_folds=5,
+        fold_by="groups",
+        tta=8,
     ),
-}  # fmt: skip
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tallymark.core import options as readings
+from tallymark.core import options as options_module
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Boxes
 from tallymark.scoring.matching import Match
@@ -17,7 +17,7 @@ TWENTIETHS = tuple(range(10, 16))
 
 
 @dataclass(frozen=True)
-class Reading(readings.Reading):
+class RuleOptions(options_module.RuleOptions):
     """Points that the text leaves open, with what we take it to say.
 
     iou_comparison: a hit is IoU `gt` the threshold; `ge` is what some public re-implementations do.
@@ -32,19 +32,19 @@ class Reading(readings.Reading):
     empty_image: Literal["skip", "one", "zero"] = "skip"
 
 
-def score(truth: Annotations[Boxes], predicted: Annotations[Boxes], reading: Reading) -> Score:
+def score(truth: Annotations[Boxes], predicted: Annotations[Boxes], rule_options: RuleOptions) -> Score:
     """Score predictions that list the same items as the truth."""
-    grow = 1 if reading.box_convention == "inclusive" else 0
+    grow = 1 if rule_options.box_convention == "inclusive" else 0
     found = sweep(
-        truth.shapes.grown(grow) if grow else truth.shapes,
-        predicted.shapes.grown(grow) if grow else predicted.shapes,
+        truth.shapes.expand(grow) if grow else truth.shapes,
+        predicted.shapes.expand(grow) if grow else predicted.shapes,
         truth.item,
         predicted.item,
         len(truth.items),
         twentieths=TWENTIETHS,
-        confidence=predicted.confidence,
-        comparison=reading.iou_comparison,
-        mode=reading.match,
+        confidence=predicted.scores,
+        comparison=rule_options.iou_comparison,
+        mode=rule_options.match,
     )
-    value = fill_empty(critical_success(found), reading.empty_image)
-    return swept_score("wheat", reading, truth, predicted, found, value)
+    value = fill_empty(critical_success(found), rule_options.empty_image)
+    return swept_score("wheat", rule_options, truth, predicted, found, value)

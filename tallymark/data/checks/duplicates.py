@@ -11,7 +11,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.checks.media import Seen
 from tallymark.data.near_duplicates import find_alikes
 from tallymark.geometry import Labels
-from tallymark.io.media import Look
+from tallymark.io.media import Inspection
 
 ORDER = {"train": 0, "val": 1, "test": 2}
 """Of two parts, items of the earlier one are there to learn from."""
@@ -23,7 +23,7 @@ def check_twins(catalog: Catalog, seen: Seen, problems: Problems) -> None:
     An item is reported once, however many it looks like.
     """
     reported: set[int] = set()
-    rank = [ORDER.get(part, 0) for part in catalog.part]
+    rank = [ORDER.get(part, 0) for part in catalog.split]
     pairs = list(_pairs(catalog, seen, rank))
     for first, second, kind, how in sorted(pairs, key=lambda pair: rank[pair[0]] == rank[pair[1]]):  # leaks first
         expected, remedy = "each item once", "exclude it"
@@ -37,26 +37,26 @@ def check_twins(catalog: Catalog, seen: Seen, problems: Problems) -> None:
             continue
         reported.add(second)
         item = None if kind == "shared_scene" else catalog.items.ids[second]  # no reason to leave it out
-        found = f"{how} {catalog.items.ids[first]} in {catalog.part[first]}" + _labels(catalog, first, second)
+        found = f"{how} {catalog.items.ids[first]} in {catalog.split[first]}" + _labels(catalog, first, second)
         problems.add(Problem(kind, str(catalog.path(second)), found, expected, remedy, item=item))
 
 
 def _pairs(catalog: Catalog, seen: Seen, rank: list[int]) -> Iterator[tuple[int, int, str, str]]:
     """Pairs of items with the same bytes, then those that look alike, then those that show a part of the same."""
-    looks = {item: look for item, look in enumerate(seen) if isinstance(look, Look)}
+    looks = {item: inspect for item, inspect in enumerate(seen) if isinstance(inspect, Inspection)}
     by_digest: dict[bytes, int] = {}
-    for item, look in sorted(looks.items(), key=lambda pair: -rank[pair[0]]):  # of many the test's is kept
-        first = by_digest.setdefault(look.digest, item)
+    for item, inspect in sorted(looks.items(), key=lambda pair: -rank[pair[0]]):  # of many the test's is kept
+        first = by_digest.setdefault(inspect.digest, item)
         if first != item:
             yield first, item, "duplicate_media", "the same bytes as"
     if not looks or catalog.medium.noun == "sweep":  # one sweep looks like the next
         return
-    number, thumbnails = list(looks), np.stack([look.thumbnail for look in looks.values()])
+    number, thumbnails = list(looks), np.stack([inspect.thumbnail for inspect in looks.values()])
     for cells in sorted({1, catalog.cells}):
         kind, how = ("near_duplicate", "the looks") if cells == 1 else ("shared_scene", "a part of the scene")
         alikes = find_alikes(thumbnails, cells)
-        for first, second, likeness in zip(alikes.first, alikes.second, alikes.likeness, strict=True):
-            yield number[first], number[second], kind, f"{how} ({likeness:.3f}) of"
+        for first, second, similarity in zip(alikes.first, alikes.second, alikes.similarity, strict=True):
+            yield number[first], number[second], kind, f"{how} ({similarity:.3f}) of"
 
 
 def _labels(catalog: Catalog, first: int, second: int) -> str:

@@ -11,16 +11,16 @@ import polars as pl
 from tallymark.core.parallel import in_threads
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.io.images import look_at_picture
-from tallymark.io.media import BadMedia, Look
+from tallymark.io.images import inspect_image
+from tallymark.io.media import BadMedia, Inspection
 
-Seen = list[Look | BadMedia | None]
+Seen = list[Inspection | BadMedia | None]
 """For each item what its file looks like, why it cannot be read, or None where it is missing."""
 
 
-def look_at_all(catalog: Catalog) -> Seen:
+def inspect_all(catalog: Catalog) -> Seen:
     """Open every item's file, several at a time."""
-    jobs = [(catalog.path(item), catalog.medium.look) for item in range(len(catalog))]
+    jobs = [(catalog.path(item), catalog.medium.inspect) for item in range(len(catalog))]
     return _look_at(jobs, f"looking at {len(catalog)} {catalog.medium.noun}s")
 
 
@@ -28,8 +28,8 @@ def check_media(catalog: Catalog, seen: Seen, problems: Problems) -> None:
     _report_missing(catalog, problems)
     _report_orphans(catalog, problems)
     noun = catalog.medium.noun
-    for item, look in enumerate(seen):
-        _report_look(str(catalog.path(item)), catalog.items.ids[item], look, noun, problems)
+    for item, inspect in enumerate(seen):
+        _report_look(str(catalog.path(item)), catalog.items.ids[item], inspect, noun, problems)
     _report_sizes(catalog, seen, problems)
     if catalog.drive is not None:
         _check_other_shots(catalog, problems)
@@ -37,26 +37,26 @@ def check_media(catalog: Catalog, seen: Seen, problems: Problems) -> None:
 
 def extents(seen: Seen) -> np.ndarray:
     """(n, 2) what `Look.extent` says of each item; nan where nothing could be seen."""
-    sizes = [look.extent if isinstance(look, Look) else (np.nan, np.nan) for look in seen]
+    sizes = [inspect.extent if isinstance(inspect, Inspection) else (np.nan, np.nan) for inspect in seen]
     return np.array(sizes, float).reshape(-1, 2)
 
 
-def _look_at(jobs: Sequence[tuple[Path | None, Callable[[Path], Look]]], what: str) -> Seen:
-    def one(job: tuple[Path | None, Callable[[Path], Look]]) -> Look | BadMedia | None:
-        path, look = job
+def _look_at(jobs: Sequence[tuple[Path | None, Callable[[Path], Inspection]]], what: str) -> Seen:
+    def one(job: tuple[Path | None, Callable[[Path], Inspection]]) -> Inspection | BadMedia | None:
+        path, inspect = job
         try:
-            return None if path is None else look(path)
+            return None if path is None else inspect(path)
         except BadMedia as bad:
             return bad
 
     return in_threads(one, jobs, what)
 
 
-def _report_look(file: str, item: str, look: Look | BadMedia | None, noun: str, problems: Problems) -> None:
-    if isinstance(look, BadMedia):
-        problems.add(Problem(look.kind, file, look.found, f"a readable {noun}", look.remedy, item=item))
-    elif look is not None:
-        for kind, found, expected, remedy in look.faults:
+def _report_look(file: str, item: str, inspect: Inspection | BadMedia | None, noun: str, problems: Problems) -> None:
+    if isinstance(inspect, BadMedia):
+        problems.add(Problem(inspect.kind, file, inspect.found, f"a readable {noun}", inspect.remedy, item=item))
+    elif inspect is not None:
+        for kind, found, expected, remedy in inspect.faults:
             problems.add(Problem(kind, file, found, expected, remedy, item=item))
 
 
@@ -74,7 +74,7 @@ def _report_orphans(catalog: Catalog, problems: Problems) -> None:
     if catalog.items.line is None:
         return
     rowless = pl.Series(~catalog.labelled & (catalog.items.line == 0))
-    named = catalog.tables.is_not_null() & rowless & (catalog.part != "test")
+    named = catalog.tables.is_not_null() & rowless & (catalog.split != "test")
     remedy = "add a row for it, or exclude the item"
     for item in np.flatnonzero(named.to_numpy()).tolist():
         expected = f"a row in {catalog.tables[item]}"
@@ -102,14 +102,14 @@ def _check_other_shots(catalog: Catalog, problems: Problems) -> None:
         ~pl.col("row").is_in(catalog.drive.samples) & pl.col("sample_token").is_in(catalog.items.ids.implode())
     )
     rows = shots.select("sample_token", "filename", "file", "modality").rows()
-    jobs = [(Path(file) if file else None, look_at_picture if kind == "camera" else catalog.medium.look)
+    jobs = [(Path(file) if file else None, inspect_image if kind == "camera" else catalog.medium.inspect)
             for _, _, file, kind in rows]  # fmt: skip
     looks = _look_at(jobs, f"looking at {len(jobs)} further files")
     expected, remedy = f"a file below {catalog.root}", "unzip it again, or do without this sensor"
-    for (sample, name, file, kind), look in zip(rows, looks, strict=True):
+    for (sample, name, file, kind), inspect in zip(rows, looks, strict=True):
         if file is None:
             found = f"no such file, of sample {sample}"  # not an item to exclude: its sweep may be there
             problems.add(Problem("missing_media", str(catalog.root / name), found, expected, remedy))
         else:
             noun = "picture" if kind == "camera" else catalog.medium.noun
-            _report_look(file, sample, look, noun, problems)
+            _report_look(file, sample, inspect, noun, problems)

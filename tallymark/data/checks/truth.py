@@ -12,7 +12,7 @@ from tallymark.core.problems import Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.checks.media import Seen, extents
-from tallymark.geometry import Boxes, Cuboids, Instants, Labels, Masks, Solid
+from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks, Solid
 
 TINY_SIDE, TINY_AREA = 5 / 1024, 50 / 1024**2
 """Boxes up to this share of a side, or below this share of the picture, are slivers."""
@@ -29,7 +29,7 @@ SMALLEST, LARGEST = 0.1, 40.0
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class Evaluate:
     """Reports objects of a catalog's truth, with file, line and number. `extent` is what was seen of each item."""
 
     catalog: Catalog
@@ -89,13 +89,13 @@ def check_truth(catalog: Catalog, seen: Seen, problems: Problems) -> None:
     size = extents(seen)
     if catalog.size is not None:  # annotations are about the picture that their table describes
         size = np.where(np.isfinite(catalog.size), catalog.size, size)
-    judge = Judge(catalog, truth, size, problems)
+    judge = Evaluate(catalog, truth, size, problems)
     shapes = truth.shapes
     if isinstance(shapes, Boxes):
         _judge_boxes(judge, shapes)
     elif isinstance(shapes, Masks):
         _judge_masks(judge, shapes)
-    elif isinstance(shapes, Instants):
+    elif isinstance(shapes, Events):
         _judge_calls(judge, shapes)
     elif isinstance(shapes, Cuboids):
         _judge_volumes(judge, shapes)
@@ -103,7 +103,7 @@ def check_truth(catalog: Catalog, seen: Seen, problems: Problems) -> None:
         _judge_labels(judge, shapes)
 
 
-def _judge_boxes(judge: Judge, boxes: Boxes) -> None:
+def _judge_boxes(judge: Evaluate, boxes: Boxes) -> None:
     width, height = judge.extent[judge.truth.item].T
     share = boxes.area / (width * height)
     left, right, top, bottom = boxes.x, boxes.x + boxes.width, boxes.y, boxes.y + boxes.height
@@ -122,7 +122,7 @@ def _judge_boxes(judge: Judge, boxes: Boxes) -> None:
     judge.twins("box", boxes, "boxes of different things")
 
 
-def _judge_masks(judge: Judge, masks: Masks) -> None:
+def _judge_masks(judge: Evaluate, masks: Masks) -> None:
     judge.report("tiny_mask", masks.area < SPECK, lambda at: f"{masks.area[at]} px", f"at least {SPECK} px")
     share = masks.area / (masks.shape[0] * masks.shape[1])
     giant = share > GIANT
@@ -135,7 +135,7 @@ def _judge_masks(judge: Judge, masks: Masks) -> None:
     judge.report("multi_part_mask", parts > 1, lambda at: f"{parts[at]} parts", "one part", "exclude, or leave it so")
 
 
-def _judge_calls(judge: Judge, calls: Instants) -> None:
+def _judge_calls(judge: Evaluate, calls: Events) -> None:
     seconds = judge.extent[judge.truth.item, 0]
     length = np.zeros(len(calls)) if calls.length is None else np.nan_to_num(calls.length)
     start, end = calls.time - length / 2, calls.time + length / 2
@@ -156,7 +156,7 @@ def _judge_calls(judge: Judge, calls: Instants) -> None:
     judge.report("duplicate_call", again, found, "each call once", "drop the row")
 
 
-def _judge_volumes(judge: Judge, volumes: Cuboids) -> None:
+def _judge_volumes(judge: Evaluate, volumes: Cuboids) -> None:
     sides = np.column_stack([volumes.width, volumes.length, volumes.height])
     odd = np.flatnonzero((sides < SMALLEST).any(axis=1) | (sides > LARGEST).any(axis=1))
     judge.report(
@@ -168,10 +168,10 @@ def _judge_volumes(judge: Judge, volumes: Cuboids) -> None:
     judge.twins("volume", volumes, "volumes of different things")
 
 
-def _judge_labels(judge: Judge, labels: Labels) -> None:
+def _judge_labels(judge: Evaluate, labels: Labels) -> None:
     """Classes that no training item has."""
     truth, catalog = judge.truth, judge.catalog
-    train = (catalog.part == "train").to_numpy()[truth.item]
+    train = (catalog.split == "train").to_numpy()[truth.item]
     if not train.any():
         return
     used = np.bincount(labels.label[train], minlength=len(truth.classes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallymark.core.recipe import SoundRecipe
+from tallymark.core.recipe import AudioRecipe
 
 DECIBELS = 4.0
 """About so many decibels to a unit of level: noise spreads by that much."""
@@ -16,7 +16,7 @@ def paste_call(
     time: np.ndarray,
     call: np.ndarray,
     middle: float,
-    recipe: SoundRecipe,
+    recipe: AudioRecipe,
 ) -> tuple[np.ndarray, np.ndarray]:
     """A call of elsewhere, louder or fainter, in a window, if there is room between those that are in it.
 
@@ -30,24 +30,24 @@ def paste_call(
     moment = start + middle
     if len(time) and np.abs(time - moment).min() < length:
         return level, time
-    gain = rng.uniform(-recipe.fainter, recipe.louder) / DECIBELS
+    gain = rng.uniform(recipe.mix_gain_low_db, recipe.mix_gain_high_db) / DECIBELS
     mixed = level.copy()
     mixed[:, start : start + length] = np.maximum(mixed[:, start : start + length], call + gain)
     return mixed, np.append(time, moment)
 
 
-def change_levels(rng: np.random.Generator, level: np.ndarray, recipe: SoundRecipe) -> np.ndarray:
+def change_levels(rng: np.random.Generator, level: np.ndarray, recipe: AudioRecipe) -> np.ndarray:
     """Another response over the bands, and parts that are hidden behind the usual level."""
     bands, width = level.shape
-    if recipe.tilt:
+    if recipe.spectral_tilt_db:
         across = np.linspace(-0.5, 0.5, bands, dtype=np.float32)[:, None]
-        level = level + np.float32(rng.uniform(-recipe.tilt, recipe.tilt) / DECIBELS) * across
-    if rng.random() < recipe.hide:
+        level = level + np.float32(rng.uniform(-recipe.spectral_tilt_db, recipe.spectral_tilt_db) / DECIBELS) * across
+    if rng.random() < recipe.spec_augment:
         level = level.copy()
         if rng.random() < 0.5:
             first = int(rng.integers(0, bands))
             level[first : first + int(rng.integers(1, 9))] = 0
         else:
-            first, longest = int(rng.integers(0, width)), max(round(0.4 / recipe.hop), 2)
+            first, longest = int(rng.integers(0, width)), max(round(0.4 / recipe.hop_seconds), 2)
             level[:, first : first + int(rng.integers(1, longest))] = 0
     return np.ascontiguousarray(level, np.float32)

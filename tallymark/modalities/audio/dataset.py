@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
-from tallymark.core.recipe import SoundRecipe
+from tallymark.core.recipe import AudioRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.detector.network import LINE
-from tallymark.geometry import Instants
-from tallymark.inference.pipeline import Model, look
+from tallymark.geometry import Events
+from tallymark.inference.pipeline import Model, infer
 from tallymark.io.media import BadMedia
 from tallymark.modalities.audio.augmentation import change_levels, paste_call
-from tallymark.modalities.audio.spectrogram import levels
-from tallymark.modalities.inputs import ear_of
+from tallymark.modalities.audio.spectrogram import spectrogram
+from tallymark.modalities.inputs import spectrogram_config
 from tallymark.modalities.sample import Sample
 
 NEAR = 3.0
@@ -27,33 +27,36 @@ KEPT = 4 << 30
 """Bytes of levels that are kept."""
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """A moment in a recording: its number, and a frame."""
 
     recording: int
     frame: float
 
 
-class Recordings:
+class AudioDataset:
     """Windows of the labelled recordings of a catalog."""
 
-    def __init__(self, catalog: Catalog, recipe: SoundRecipe) -> None:
+    def __init__(self, catalog: Catalog, recipe: AudioRecipe) -> None:
         if catalog.truth is None or not len(catalog):
             found, remedy = f"{len(catalog)} recordings with truth", "name the folder that has the tables too"
             raise BadInput(Problem("no_truth", str(catalog.root), found, "recordings to learn from", remedy))
-        self.width, step = round(recipe.seconds / recipe.hop), LINE[-1]
+        self.width, step = round(recipe.clip_seconds / recipe.hop_seconds), LINE[-1]
         if self.width % step or not self.width:
-            found, near = f"seconds={recipe.seconds:g}", max(round(self.width / step), 1) * step * recipe.hop
-            expected = f"a multiple of {step} frames of hop={recipe.hop:g}, which the network halves"
+            found, near = (
+                f"clip_seconds={recipe.clip_seconds:g}",
+                max(round(self.width / step), 1) * step * recipe.hop_seconds,
+            )
+            expected = f"a multiple of {step} frames of hop_seconds={recipe.hop_seconds:g}, which the network halves"
             raise BadInput(Problem("bad_option", "recipe", found, expected, f"give e.g. {near:g}"))
-        self.catalog, self.recipe, self.ear = catalog, recipe, ear_of(recipe)
+        self.catalog, self.recipe, self.ear = catalog, recipe, spectrogram_config(recipe)
         self.problems = Problems(EVERY)
         self._levels: dict[int, np.ndarray] = {}
         self._lock = threading.Lock()
-        truth: Instants = catalog.truth.shapes
-        self.item, self.frame = catalog.truth.item, truth.time / recipe.hop
+        truth: Events = catalog.truth.shapes
+        self.item, self.frame = catalog.truth.item, truth.time / recipe.hop_seconds
         length = np.full(len(truth), np.nan) if truth.length is None else truth.length
-        self.length = np.where(np.isfinite(length), length, 1.0) / recipe.hop
+        self.length = np.where(np.isfinite(length), length, 1.0) / recipe.hop_seconds
         self.frames = np.array([self._read(item).shape[1] for item in range(len(catalog))])
         self.usable = np.flatnonzero(self.frames >= 1)
         if not len(self.usable):
@@ -69,22 +72,22 @@ class Recordings:
     def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
         """A window on a call, on a false alarm, or anywhere."""
         recipe, draw, alarms = self.recipe, rng.random(), self.alarms  # which another thread may replace
-        if draw < recipe.aim and len(self.item):
+        if draw < recipe.positive_crops and len(self.item):
             call = int(rng.integers(len(self.item)))
-            place = Place(int(self.item[call]), float(self.frame[call]))
-        elif rng.random() < recipe.hard and len(alarms):
+            place = Position(int(self.item[call]), float(self.frame[call]))
+        elif rng.random() < recipe.hard_negatives and len(alarms):
             recording, frame = alarms[int(rng.integers(len(alarms)))]
-            place = Place(int(recording), float(frame))
+            place = Position(int(recording), float(frame))
         else:
             share = self.frames[self.usable] / self.frames.sum()
             recording = int(self.usable[rng.choice(len(self.usable), p=share)])
-            place = Place(recording, float(rng.uniform(0, self.frames[recording])))
+            place = Position(recording, float(rng.uniform(0, self.frames[recording])))
         level, time = self._cut(place.recording, int(place.frame - rng.uniform(0.1, 0.9) * self.width))
-        if not calm and rng.random() < recipe.paste and len(self.item):
+        if not calm and rng.random() < recipe.call_mix and len(self.item):
             call = int(rng.integers(len(self.item)))
             level, time = paste_call(rng, level, time, *self._call(call), recipe)
         level = change_levels(rng, level, recipe)
-        calls: Any = Instants(time)
+        calls: Any = Events(time)
         return Sample(level[..., None], calls, np.zeros(len(time), np.int64), np.ones(len(time)))
 
     def _cut(self, recording: int, start: int) -> tuple[np.ndarray, np.ndarray]:
@@ -98,7 +101,7 @@ class Recordings:
 
     def _call(self, call: int) -> tuple[np.ndarray, float]:
         """The levels of a call, with a little around it, and the frame of its middle therein."""
-        whole, half = self._read(int(self.item[call])), self.length[call] / 2 + 0.15 / self.recipe.hop
+        whole, half = self._read(int(self.item[call])), self.length[call] / 2 + 0.15 / self.recipe.hop_seconds
         start, stop = max(int(self.frame[call] - half), 0), int(self.frame[call] + half) + 1
         return whole[:, start:stop].astype(np.float32), float(self.frame[call]) - start
 
@@ -106,11 +109,11 @@ class Recordings:
         with self._lock:
             if item in self._levels:
                 return self._levels[item]
-        path, blocks = self.catalog.path(item), [np.empty((self.ear.bands, 0), np.float32)]
+        path, blocks = self.catalog.path(item), [np.empty((self.ear.n_bins, 0), np.float32)]
         try:
             if path is None:
                 raise BadMedia("missing_media", "no file", "get the file, or exclude the item")
-            for block in levels(path, self.ear):  # up to where it is damaged
+            for block in spectrogram(path, self.ear):  # up to where it is damaged
                 blocks.append(block)
         except BadMedia as bad:
             place, name = self.catalog.place(item), self.catalog.items.ids[item]
@@ -130,12 +133,12 @@ class Recordings:
     def state(self, kept: list[list[float]]) -> None:
         self.alarms = np.array(kept, float).reshape(-1, 2)
 
-    def revisit(self, model: Model) -> None:
+    def mine_hard_negatives(self, model: Model) -> None:
         """Find where a model hears calls that are not there, to learn from these places."""
-        found = look(self.catalog, [model], self.recipe, Problems(EVERY), "finding false alarms").found
+        found = infer(self.catalog, [model], self.recipe, Problems(EVERY), "finding false alarms").found
         if found is None:
             return
-        loud = found.keep(found.confidence >= ALARM)
-        near = loud.shapes.within(Instants(self.frame * self.recipe.hop), loud.item, self.item, NEAR)[0]
+        loud = found.filter(found.scores >= ALARM)
+        near = loud.shapes.within(Events(self.frame * self.recipe.hop_seconds), loud.item, self.item, NEAR)[0]
         false = np.setdiff1d(np.arange(len(loud)), near)
-        self.alarms = np.stack([loud.item[false], loud.shapes.time[false] / self.recipe.hop], 1)
+        self.alarms = np.stack([loud.item[false], loud.shapes.time[false] / self.recipe.hop_seconds], 1)

@@ -30,7 +30,7 @@ APART = 4
 
 
 @dataclass(frozen=True)
-class Ear:
+class SpectrogramConfig:
     """How sound is heard.
 
     hertz: samples a second that it is resampled to. window, hop: seconds of a frame, and from one to the next.
@@ -39,60 +39,60 @@ class Ear:
     with 0, each block stands for itself. steady: whether bands are compared with what is usual at all.
     """
 
-    hertz: int = 1000
-    window: float = 0.256
-    hop: float = 0.032
-    low: float = 40.0
-    bands: int = 96
-    block: int = 320
-    around: int = 3
-    steady: bool = True
+    sample_rate: int = 1000
+    window_seconds: float = 0.256
+    hop_seconds: float = 0.032
+    fmin: float = 40.0
+    n_bins: int = 96
+    norm_block: int = 320
+    norm_context: int = 3
+    background_norm: bool = True
 
     @property
     def width(self) -> int:
         """Samples of a frame."""
-        return round(self.window * self.hertz)
+        return round(self.window_seconds * self.sample_rate)
 
     @property
     def step(self) -> int:
         """Samples from one frame to the next."""
-        return round(self.hop * self.hertz)
+        return round(self.hop_seconds * self.sample_rate)
 
     @property
     def lowest(self) -> int:
         """The number of the lowest band, counted from 0 hertz."""
-        return round(self.low * self.window)
+        return round(self.fmin * self.window_seconds)
 
     def count(self, seconds: float) -> int:
         """Frames of a recording; frame k stands for the time from k to k + 1 hops."""
-        return -(-round(seconds * self.hertz) // self.step)
+        return -(-round(seconds * self.sample_rate) // self.step)
 
 
-def levels(path: Path, ear: Ear) -> Iterator[np.ndarray]:
+def spectrogram(path: Path, ear: SpectrogramConfig) -> Iterator[np.ndarray]:
     """The (bands, frames) levels of a recording, block after block; the last may be shorter."""
-    blocks = power_blocks(resample_stream(path, ear.hertz), ear)
-    return steadied(blocks, ear) if ear.steady else (block / 2 for block in blocks)
+    blocks = power_blocks(resample_stream(path, ear.sample_rate), ear)
+    return background_normalize(blocks, ear) if ear.background_norm else (block / 2 for block in blocks)
 
 
 @up_to_damage
-def power_blocks(pieces: Iterator[np.ndarray], ear: Ear) -> Iterator[np.ndarray]:
+def power_blocks(pieces: Iterator[np.ndarray], ear: SpectrogramConfig) -> Iterator[np.ndarray]:
     """Logarithms of power of the frames, a block at a time. Beyond the ends of the recording there is silence."""
     before = (ear.width - ear.step) // 2
     waiting = np.zeros(before, np.float32)
-    wanted = (ear.block - 1) * ear.step + ear.width
+    wanted = (ear.norm_block - 1) * ear.step + ear.width
     for piece in pieces:
         waiting = np.concatenate([waiting, piece])
         while len(waiting) >= wanted:
             yield _log_power(waiting[:wanted], ear)
-            waiting = waiting[ear.block * ear.step :]
+            waiting = waiting[ear.norm_block * ear.step :]
     while len(waiting) > before:
-        count = min(ear.block, -(-(len(waiting) - before) // ear.step))
+        count = min(ear.norm_block, -(-(len(waiting) - before) // ear.step))
         needed = (count - 1) * ear.step + ear.width
         yield _log_power(np.pad(waiting, (0, max(needed - len(waiting), 0)))[:needed], ear)
         waiting = waiting[count * ear.step :]
 
 
-def _log_power(samples: np.ndarray, ear: Ear) -> np.ndarray:
+def _log_power(samples: np.ndarray, ear: SpectrogramConfig) -> np.ndarray:
     import cv2  # its transform, logarithm and transpose are each about twice as fast as others
 
     count = (len(samples) - ear.width) // ear.step + 1
@@ -103,7 +103,7 @@ def _log_power(samples: np.ndarray, ear: Ear) -> np.ndarray:
     parts = cv2.dft(frames * _bell(ear.width), flags=cv2.DFT_ROWS)
     if first < 0:
         parts, first = np.insert(parts, 0, 0, axis=1), 0
-    parts = parts[:, first : first + 2 * ear.bands]
+    parts = parts[:, first : first + 2 * ear.n_bins]
     squares = np.square(parts)
     power = squares[:, ::2] + squares[:, 1::2]
     power += np.float32(QUIETEST)
@@ -118,7 +118,7 @@ def _bell(width: int) -> np.ndarray:
 
 
 @up_to_damage
-def steadied(blocks: Iterator[np.ndarray], ear: Ear) -> Iterator[np.ndarray]:
+def background_normalize(blocks: Iterator[np.ndarray], ear: SpectrogramConfig) -> Iterator[np.ndarray]:
     """Each block less what is usual in its band around it, in units of how much that varies.
 
     What is usual is the median of the medians of the blocks around: a call in one of them, or a passing ship's start,
@@ -130,16 +130,16 @@ def steadied(blocks: Iterator[np.ndarray], ear: Ear) -> Iterator[np.ndarray]:
     for block in blocks:
         waiting.append(block)
         usual.append(_usual(block[:, ::APART]))
-        if len(usual) - at > ear.around:
+        if len(usual) - at > ear.norm_context:
             yield _compared(waiting.popleft(), usual)
             at += 1
-            if at > ear.around:
+            if at > ear.norm_context:
                 usual.popleft()
                 at -= 1
     while waiting:
         yield _compared(waiting.popleft(), usual)
         at += 1
-        if at > ear.around:
+        if at > ear.norm_context:
             usual.popleft()
             at -= 1
 

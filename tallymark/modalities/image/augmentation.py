@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tallymark.core.recipe import PictureRecipe
+from tallymark.core.recipe import ImageRecipe
 from tallymark.modalities.image.crop import cut
 from tallymark.modalities.image.mixing import cutmix, mixup, mosaic
 from tallymark.modalities.image.photometric import change_light
@@ -19,7 +19,7 @@ def make_window(
     load: Callable[[int], Sample],
     index: int,
     count: int,
-    recipe: PictureRecipe,
+    recipe: ImageRecipe,
     *,
     calm: bool = False,
 ) -> Sample:
@@ -33,7 +33,7 @@ def make_window(
 
 
 def _mixed(
-    rng: np.random.Generator, load: Callable[[int], Sample], index: int, count: int, recipe: PictureRecipe
+    rng: np.random.Generator, load: Callable[[int], Sample], index: int, count: int, recipe: ImageRecipe
 ) -> Sample:
     def other() -> Sample:
         return load((index + int(rng.integers(1, count))) % count if count > 1 else index)
@@ -50,5 +50,5 @@ def _mixed(
     return window
 
 
-def _plain(rng: np.random.Generator, sample: Sample, recipe: PictureRecipe) -> Sample:
-    return cut(rng, sample, recipe, recipe.crop, recipe.crop)
+def _plain(rng: np.random.Generator, sample: Sample, recipe: ImageRecipe) -> Sample:
+    return cut(rng, sample, recipe, recipe.crop_size, recipe.crop_size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from tallymark.core.recipe import PictureRecipe
+from tallymark.core.recipe import ImageRecipe
 from tallymark.geometry import Boxes, Labels
 from tallymark.geometry.pairs import Extent
 from tallymark.modalities.image.transforms import move, moved_extents
@@ -18,7 +18,7 @@ SQUASH = 4 / 3
 MIRROR, FLIP, QUARTER = np.diag([-1.0, 1.0]), np.diag([1.0, -1.0]), np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
-def cut(rng: np.random.Generator, sample: Sample, recipe: PictureRecipe, height: int, width: int) -> Sample:
+def cut(rng: np.random.Generator, sample: Sample, recipe: ImageRecipe, height: int, width: int) -> Sample:
     """A window of this size of the sample's picture with the objects that are seen in it."""
     if isinstance(sample.shapes, Labels):
         matrix = spread(rng, sample, recipe, height, width)
@@ -37,7 +37,7 @@ def warp(picture: np.ndarray, matrix: np.ndarray, height: int, width: int) -> np
     )
 
 
-def place(rng: np.random.Generator, sample: Sample, recipe: PictureRecipe, height: int, width: int) -> np.ndarray:
+def place(rng: np.random.Generator, sample: Sample, recipe: ImageRecipe, height: int, width: int) -> np.ndarray:
     """The matrix of a window with objects: anywhere in the picture, or around one of them.
 
     A picture smaller than the window lies anywhere in it. Without zoom and tilt, pixels fall on pixels.
@@ -61,12 +61,12 @@ def place(rng: np.random.Generator, sample: Sample, recipe: PictureRecipe, heigh
     return matrix
 
 
-def spread(rng: np.random.Generator, sample: Sample, recipe: PictureRecipe, height: int, width: int) -> np.ndarray:
+def spread(rng: np.random.Generator, sample: Sample, recipe: ImageRecipe, height: int, width: int) -> np.ndarray:
     """The matrix of a window that a random rectangle of the picture fills, by 1/zoom² to all of its area."""
     turn = _orientation(rng, recipe)
     rows, columns = sample.picture.shape[:2]
     across, down = np.abs(turn).T @ (width, height)  # the window as the picture sees it
-    largest = max(recipe.zoom, 1 / recipe.zoom)
+    largest = max(recipe.scale_jitter, 1 / recipe.scale_jitter)
     share = rng.uniform(largest**-2, 1)
     squash = across / down * np.exp(rng.uniform(-np.log(SQUASH), np.log(SQUASH)))
     squash = np.clip(squash, share, 1 / share)  # so that no side is longer than the picture's
@@ -76,32 +76,32 @@ def spread(rng: np.random.Generator, sample: Sample, recipe: PictureRecipe, heig
     return np.column_stack([linear, np.array([width / 2, height / 2]) - linear @ middle])
 
 
-def _orientation(rng: np.random.Generator, recipe: PictureRecipe) -> np.ndarray:
+def _orientation(rng: np.random.Generator, recipe: ImageRecipe) -> np.ndarray:
     turn = np.eye(2)
-    if rng.random() < recipe.mirror:
+    if rng.random() < recipe.hflip:
         turn = MIRROR @ turn
-    if rng.random() < recipe.flip:
+    if rng.random() < recipe.vflip:
         turn = FLIP @ turn
-    if rng.random() < recipe.turn:
+    if rng.random() < recipe.rot90:
         turn = np.linalg.matrix_power(QUARTER, int(rng.integers(1, 4))) @ turn
     return turn
 
 
-def _zoom(rng: np.random.Generator, recipe: PictureRecipe) -> float:
-    most = abs(np.log(recipe.zoom))
+def _zoom(rng: np.random.Generator, recipe: ImageRecipe) -> float:
+    most = abs(np.log(recipe.scale_jitter))
     return float(np.exp(rng.uniform(-most, most)))
 
 
-def _tilt(rng: np.random.Generator, recipe: PictureRecipe) -> np.ndarray:
-    angle = np.deg2rad(rng.uniform(-recipe.tilt, recipe.tilt))
+def _tilt(rng: np.random.Generator, recipe: ImageRecipe) -> np.ndarray:
+    angle = np.deg2rad(rng.uniform(-recipe.rotate_degrees, recipe.rotate_degrees))
     cos, sin = np.cos(angle), np.sin(angle)
     return np.array([[cos, -sin], [sin, cos]])
 
 
-def _aim(rng: np.random.Generator, sample: Sample, recipe: PictureRecipe, matrix: np.ndarray) -> np.ndarray | None:
+def _aim(rng: np.random.Generator, sample: Sample, recipe: ImageRecipe, matrix: np.ndarray) -> np.ndarray | None:
     """Where one of the objects begins and ends, in x and in y, if the window is to be placed on one."""
     shapes = sample.shapes
-    if isinstance(shapes, Labels) or not len(shapes) or rng.random() >= recipe.aim:
+    if isinstance(shapes, Labels) or not len(shapes) or rng.random() >= recipe.positive_crops:
         return None
     one: list[Extent] = shapes.take(rng.integers(len(shapes), size=1)).extents
     middle, half = moved_extents(one, matrix)

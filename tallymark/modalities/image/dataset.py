@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
-from tallymark.core.recipe import PictureRecipe
+from tallymark.core.recipe import ImageRecipe
 from tallymark.data.catalog import Catalog
-from tallymark.detector.coders import CODES
+from tallymark.detector.coders import CODERS
 from tallymark.geometry import Labels
 from tallymark.inference.pipeline import Model
-from tallymark.io.images import read_picture
+from tallymark.io.images import read_image
 from tallymark.io.media import BadMedia
 from tallymark.modalities.image.augmentation import make_window
 from tallymark.modalities.image.resize import BLOCK, fitted
@@ -23,23 +23,23 @@ KEPT = 4 << 30
 """Bytes of decoded pictures that are kept."""
 
 
-class Pictures:
+class ImageDataset:
     """The labelled pictures of a catalog, in the size that the network sees them in."""
 
-    def __init__(self, catalog: Catalog, recipe: PictureRecipe) -> None:
+    def __init__(self, catalog: Catalog, recipe: ImageRecipe) -> None:
         truth = catalog.truth
         if truth is None or not len(catalog):
             found, remedy = f"{len(catalog)} items with truth", "name the folder that has the tables too"
             raise BadInput(Problem("no_truth", str(catalog.root), found, "items to learn from", remedy))
-        if recipe.crop % BLOCK:
-            found, remedy = f"crop={recipe.crop}", f"give e.g. {max(recipe.crop // BLOCK, 1) * BLOCK}"
+        if recipe.crop_size % BLOCK:
+            found, remedy = f"crop_size={recipe.crop_size}", f"give e.g. {max(recipe.crop_size // BLOCK, 1) * BLOCK}"
             raise BadInput(Problem("bad_option", "recipe", found, f"a multiple of {BLOCK}", remedy))
         self.catalog, self.recipe = catalog, recipe
-        self.offsets, self.label = truth.offsets, truth.kind
+        self.offsets, self.label = truth.offsets, truth.labels
         labels = isinstance(truth.shapes, Labels)
-        self.shapes: Any = truth.shapes if labels else CODES[recipe.finds].shapes(truth.shapes)
+        self.shapes: Any = truth.shapes if labels else CODERS[recipe.task].shapes(truth.shapes)
         self.holders = np.flatnonzero(truth.counts) if not labels else np.arange(0)
-        self.aimed, self.anywhere = recipe.but(aim=1), recipe.but(aim=0)
+        self.aimed, self.anywhere = recipe.replace(positive_crops=1), recipe.replace(positive_crops=0)
         self.problems = Problems(EVERY)
         self.state: Any = None
         self._bad: set[int] = set()
@@ -51,12 +51,12 @@ class Pictures:
 
     def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
         """A window on a picture, changed at random; one that is to show an object is taken where there is any."""
-        if not len(self.holders) or rng.random() >= self.recipe.aim:
+        if not len(self.holders) or rng.random() >= self.recipe.positive_crops:
             return make_window(rng, self.load, item, len(self), self.anywhere, calm=calm)
         item = item if self.offsets[item] < self.offsets[item + 1] else int(rng.choice(self.holders))
         return make_window(rng, self.load, item, len(self), self.aimed, calm=calm)
 
-    def revisit(self, model: Model) -> None:
+    def mine_hard_negatives(self, model: Model) -> None:
         """All pictures are looked at alike."""
 
     def load(self, item: int) -> Sample:
@@ -69,7 +69,7 @@ class Pictures:
             picture, by = read
             rows = np.arange(self.offsets[at], self.offsets[at + 1])
             shapes = self.shapes.take(rows)
-            shapes = shapes if isinstance(shapes, Labels) else shapes.scaled(by)
+            shapes = shapes if isinstance(shapes, Labels) else shapes.scale(by)
             return Sample.of(picture, shapes, self.label[rows])
         raise BadInput(self.problems)
 
@@ -83,11 +83,11 @@ class Pictures:
         try:
             if path is None:
                 raise BadMedia("missing_media", "no file", "get the file, or exclude the item")
-            full = read_picture(path)
+            full = read_image(path)
         except BadMedia as bad:
             self._note(item, bad)
             return None
-        seen = fitted(full, self.recipe.side)
+        seen = fitted(full, self.recipe.image_size)
         read = seen, max(seen.shape) / max(full.shape)
         with self._lock:
             if item not in self._kept and seen.nbytes <= self._room:

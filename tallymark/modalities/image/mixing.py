@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from tallymark.core.recipe import PictureRecipe
+from tallymark.core.recipe import ImageRecipe
 from tallymark.geometry import Labels
 from tallymark.modalities.image.crop import cut
-from tallymark.modalities.image.transforms import Part, cover, move, shift
+from tallymark.modalities.image.transforms import Region, cover, move, shift
 from tallymark.modalities.sample import Sample, gather
 
 EVEN, UNEVEN = 8.0, 0.4
@@ -21,11 +21,11 @@ EVEN, UNEVEN = 8.0, 0.4
 picture mostly prevails."""
 
 
-def mosaic(rng: np.random.Generator, samples: Sequence[Sample], recipe: PictureRecipe) -> Sample:
+def mosaic(rng: np.random.Generator, samples: Sequence[Sample], recipe: ImageRecipe) -> Sample:
     """A window of four parts, each cut from one of four samples, that meet somewhere in its middle half."""
-    side = recipe.crop
+    side = recipe.crop_size
     x, y = rng.integers(side // 4, side - side // 4 + 1, 2).tolist()
-    parts = [Part(0, 0, x, y), Part(x, 0, side - x, y), Part(0, y, x, side - y), Part(x, y, side - x, side - y)]
+    parts = [Region(0, 0, x, y), Region(x, 0, side - x, y), Region(0, y, x, side - y), Region(x, y, side - x, side - y)]
     window, placed = np.empty((side, side, 3), np.uint8), []
     for part, sample in zip(rng.permutation(parts).tolist(), samples, strict=True):
         left, top, width, height = part
@@ -65,12 +65,12 @@ def _put(piece: Sample, left: int, top: int, side: int) -> Sample:
     return Sample(piece.picture, shapes, piece.label[kept], piece.weight[kept])
 
 
-def _rectangle(rng: np.random.Generator, side: int) -> Part:
+def _rectangle(rng: np.random.Generator, side: int) -> Region:
     """A part of a window; its share of the area is uniform, its place is anywhere."""
     sides = np.sqrt(rng.random()) * np.exp(rng.uniform(-0.5, 0.5) * np.array([1, -1]))
     width, height = np.clip(np.rint(sides * side), 1, side).astype(int).tolist()
     left, top = (int(rng.integers(0, side - size + 1)) for size in (width, height))
-    return Part(left, top, width, height)
+    return Region(left, top, width, height)
 
 
 def _weight(sample: Sample, share: float) -> float:

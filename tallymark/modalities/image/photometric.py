@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from tallymark.core.recipe import PictureRecipe
+from tallymark.core.recipe import ImageRecipe
 
 LUMA = np.array([0.299, 0.587, 0.114])
 """How bright red, green and blue seem."""
@@ -16,13 +16,13 @@ NOISE = 1 << 14
 GAMMA, CONTRAST, BRIGHTNESS, SATURATION, HUE = 0.6, 0.5, 0.25, 0.8, 0.6
 
 
-def change_light(rng: np.random.Generator, picture: np.ndarray, recipe: PictureRecipe) -> np.ndarray:
+def change_light(rng: np.random.Generator, picture: np.ndarray, recipe: ImageRecipe) -> np.ndarray:
     """The picture, (height, width, 3) RGB bytes, in other light and with the faults of other cameras."""
-    if recipe.colour:
-        picture = cv2.LUT(picture, tone_curve(rng, recipe.colour))
-    grey = rng.random() < recipe.grey
-    if grey or recipe.colour:
-        picture = cv2.transform(picture, colour_matrix(rng, recipe.colour, grey))
+    if recipe.color_jitter:
+        picture = cv2.LUT(picture, tone_curve(rng, recipe.color_jitter))
+    grey = rng.random() < recipe.grayscale
+    if grey or recipe.color_jitter:
+        picture = cv2.transform(picture, colour_matrix(rng, recipe.color_jitter, grey))
     if rng.random() < recipe.blur:
         picture = blurred(rng, picture)
     if rng.random() < recipe.noise:

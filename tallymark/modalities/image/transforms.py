@@ -19,7 +19,7 @@ SEEN = 0.4
 """The share of an object that must stay visible for it to count."""
 
 
-class Part(NamedTuple):
+class Region(NamedTuple):
     """A rectangle of a window in whole pixels."""
 
     left: int
@@ -48,7 +48,7 @@ def move(shapes: Shapes, matrix: np.ndarray, height: int, width: int) -> tuple[S
     return shapes, np.arange(len(shapes))
 
 
-def cover(shapes: Shapes, part: Part) -> tuple[Shapes, np.ndarray]:
+def cover(shapes: Shapes, part: Region) -> tuple[Shapes, np.ndarray]:
     """What is left of the shapes when something lies over a part of their window, and the index of each.
 
     A box loses a side that is covered from corner to corner, a mask the covered pixels.
@@ -73,12 +73,12 @@ def moved_extents(extents: list[Extent], matrix: np.ndarray) -> tuple[np.ndarray
 def _move_boxes(boxes: Boxes, matrix: np.ndarray, height: int, width: int) -> tuple[Boxes, np.ndarray]:
     middle, half = moved_extents(boxes.extents, matrix)
     moved = Boxes(*(middle - half), *(2 * half))
-    clipped = moved.clipped(width, height)
+    clipped = moved.clip_to(width, height)
     kept = np.flatnonzero((clipped.area > 0) & (clipped.area >= SEEN * moved.area))
     return clipped.take(kept), kept
 
 
-def _cover_boxes(boxes: Boxes, part: Part) -> tuple[Boxes, np.ndarray]:
+def _cover_boxes(boxes: Boxes, part: Region) -> tuple[Boxes, np.ndarray]:
     left, top, right, bottom = boxes.x, boxes.y, boxes.x + boxes.width, boxes.y + boxes.height
     part_right, part_bottom = part.left + part.width, part.top + part.height
     across = np.minimum(right, part_right) - np.maximum(left, part.left)
@@ -104,12 +104,12 @@ def _move_rotated(boxes: RotatedBoxes, matrix: np.ndarray, height: int, width: i
     along, across = linear @ np.stack([np.cos(boxes.angle), np.sin(boxes.angle)])
     moved = RotatedBoxes(x, y, boxes.length * scale, boxes.width * scale, np.arctan2(across, along))
     centred = (x >= 0) & (x < width) & (y >= 0) & (y < height)
-    seen = _in_part(moved, Part(0, 0, width, height)) >= SEEN * moved.area
+    seen = _in_part(moved, Region(0, 0, width, height)) >= SEEN * moved.area
     kept = np.flatnonzero(centred & seen & (moved.area > 0))
     return moved.take(kept), kept
 
 
-def _in_part(boxes: RotatedBoxes, part: Part) -> np.ndarray:
+def _in_part(boxes: RotatedBoxes, part: Region) -> np.ndarray:
     """The area of each rotated box inside a part of the window."""
     row = (part.left + part.width / 2, part.top + part.height / 2, part.width, part.height, 0.0)
     return intersection_area(RotatedBoxes.of(np.tile(row, (len(boxes), 1))), boxes)
@@ -139,7 +139,7 @@ def _move_masks(masks: Masks, matrix: np.ndarray, height: int, width: int) -> tu
     return _from_pixels(mask, address, len(masks), (height, width)).take(kept), kept
 
 
-def _cover_masks(masks: Masks, part: Part) -> tuple[Masks, np.ndarray]:
+def _cover_masks(masks: Masks, part: Region) -> tuple[Masks, np.ndarray]:
     mask, address = _pixels(masks)
     column, row = np.divmod(address, masks.shape[0])
     hidden = (column >= part.left) & (column < part.left + part.width)

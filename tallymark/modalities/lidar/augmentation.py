@@ -48,13 +48,13 @@ class Cloud:
 
 def change_cloud(rng: np.random.Generator, cloud: Cloud, recipe: LidarRecipe) -> Cloud:
     """The same street, turned, grown, mirrored, and with some of its points lost, as the recipe says."""
-    angle = np.radians(rng.uniform(-recipe.turn, recipe.turn))
-    scale = float(np.exp(rng.uniform(-1, 1) * np.log(recipe.scale)))
-    mirror, flip = (-1.0 if rng.random() < share else 1.0 for share in (recipe.mirror, recipe.flip))
+    angle = np.radians(rng.uniform(-recipe.rotate_degrees, recipe.rotate_degrees))
+    scale = float(np.exp(rng.uniform(-1, 1) * np.log(recipe.scale_jitter)))
+    mirror, flip = (-1.0 if rng.random() < share else 1.0 for share in (recipe.hflip, recipe.vflip))
     cos, sin = np.cos(angle), np.sin(angle)
     matrix = np.array([[cos, -sin], [sin, cos]]) @ np.diag([flip, mirror])
-    if recipe.drop:
-        kept = rng.random(len(cloud.points)) >= rng.uniform(0, recipe.drop)
+    if recipe.point_dropout:
+        kept = rng.random(len(cloud.points)) >= rng.uniform(0, recipe.point_dropout)
         cloud = replace(cloud, points=cloud.points[kept])
     return move_cloud(cloud, matrix, scale)
 
@@ -77,12 +77,12 @@ def join_clouds(clouds: Sequence[Cloud]) -> Cloud:
     """What is in all of them, in one frame."""
     volumes = clouds[0].volumes
     for cloud in clouds[1:]:
-        volumes = volumes.joined(cloud.volumes)
+        volumes = volumes.concat(cloud.volumes)
     points, label = (np.concatenate([getattr(cloud, name) for cloud in clouds]) for name in ("points", "label"))
     return Cloud(points, volumes, label)
 
 
-def grown(volumes: Cuboids, grow: float) -> Cuboids:
+def expand(volumes: Cuboids, grow: float) -> Cuboids:
     """The volumes, larger by so many metres on every side."""
     x, y, z, width, length, height, yaw = volumes.columns
     return Cuboids(x, y, z, width + 2 * grow, length + 2 * grow, height + 2 * grow, yaw)
@@ -129,9 +129,9 @@ class Bank:
         stands, or where no ground is seen. Points of the cloud that it takes the place of are gone.
         """
         left, volumes, pasted = np.ones(len(cloud.points), bool), cloud.volumes, []
-        for _ in range(recipe.paste if len(self) else 0):
+        for _ in range(recipe.gt_paste if len(self) else 0):
             number = int(rng.choice(self.by_class[int(rng.integers(len(self.by_class)))]))
-            front = np.radians(recipe.front)
+            front = np.radians(recipe.fov_degrees)
             one = _turn_to(self.clouds[number], float(rng.uniform(-front, front)))
             if _meets(one.volumes, volumes):
                 continue
@@ -146,7 +146,7 @@ class Bank:
             if np.count_nonzero(around[hidden, 2] > ground + THICK) > STANDING:
                 continue
             left[near[hidden]] = False
-            volumes = volumes.joined(one.volumes)
+            volumes = volumes.concat(one.volumes)
             pasted.append(one)
         return join_clouds([replace(cloud, points=cloud.points[left]), *pasted]) if pasted else cloud
 
@@ -160,7 +160,7 @@ def _turn_to(one: Cloud, bearing: float) -> Cloud:
 
 def _meets(one: Cuboids, others: Cuboids) -> bool:
     """Whether a volume overlaps any other on the ground, or nearly so."""
-    mine = grown(one, GAP).ground.take(np.zeros(len(others), np.int64))
+    mine = expand(one, GAP).ground.take(np.zeros(len(others), np.int64))
     return bool((intersection_area(mine, others.ground) > 0).any())
 
 

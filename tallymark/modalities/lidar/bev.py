@@ -20,48 +20,54 @@ EXACT = 1 << 24
 
 
 @dataclass(frozen=True)
-class Bird:
+class BEVGrid:
     """The part of the world that is seen, and how finely.
 
     reach: metres to each side of the vehicle: x and y from -reach to reach. low, high: metres, heights that are seen.
     cell: metres to a cell. slices: layers that the height is cut into. The upper ends are not part of it.
     """
 
-    reach: float
-    low: float
-    high: float
-    cell: float
-    slices: int
+    bev_range: float
+    z_min: float
+    z_max: float
+    voxel_size: float
+    height_bins: int
 
     def __post_init__(self) -> None:
-        if not (self.reach > 0 and self.cell > 0 and self.low < self.high and self.slices > 0 and self.side > 0):
+        if not (
+            self.bev_range > 0
+            and self.voxel_size > 0
+            and self.z_min < self.z_max
+            and self.height_bins > 0
+            and self.side > 0
+        ):
             raise ValueError(f"nothing to be seen: {self}")
 
     @property
     def side(self) -> int:
         """Cells across."""
-        return round(2 * self.reach / self.cell)
+        return round(2 * self.bev_range / self.voxel_size)
 
     @property
     def channels(self) -> int:
         """Numbers that `bin_points` has for a cell."""
-        return self.slices + BESIDES
+        return self.height_bins + BESIDES
 
 
-def bin_points(points: np.ndarray, bird: Bird) -> np.ndarray:
+def bin_points(points: np.ndarray, bird: BEVGrid) -> np.ndarray:
     """A grid (side, side, channels) float32 of points (n, 5): x, y, z, intensity, seconds before the sample.
 
     The channels are, for each slice from below, how many points it has; then the highest and the lowest point, as
     shares of the height that is seen; how many points there are in all; their mean lag in seconds. Counts are
     logarithms, 1 for `MANY` points. All of it is 0 where there are none.
     """
-    return Board(bird).draw(points)
+    return BEVCanvas(bird).draw(points)
 
 
-class Board:
+class BEVCanvas:
     """A grid that is drawn on again and again: wiping off what was drawn takes far less time than a new one."""
 
-    def __init__(self, bird: Bird) -> None:
+    def __init__(self, bird: BEVGrid) -> None:
         self.bird = bird
         self._grid = np.zeros((bird.side**2, bird.channels), np.float32)
         self._filled = np.empty(0, np.int64)
@@ -74,7 +80,7 @@ class Board:
         return self._grid.reshape(self.bird.side, self.bird.side, -1)
 
 
-def _describe(points: np.ndarray, bird: Bird) -> tuple[np.ndarray, np.ndarray]:
+def _describe(points: np.ndarray, bird: BEVGrid) -> tuple[np.ndarray, np.ndarray]:
     """The cells that have points, and the channels of each; few cells have any."""
     cell, height, seen = _cells(points, bird)
     lag = points[:, 4].take(seen)
@@ -85,9 +91,10 @@ def _describe(points: np.ndarray, bird: Bird) -> tuple[np.ndarray, np.ndarray]:
     at, count = place[cell], in_cell[filled]
     column = np.empty((len(filled), bird.channels), np.float32)
     slices = np.bincount(
-        at * bird.slices + (height * bird.slices).astype(np.int64), minlength=column.shape[0] * bird.slices
+        at * bird.height_bins + (height * bird.height_bins).astype(np.int64),
+        minlength=column.shape[0] * bird.height_bins,
     )
-    column[:, : bird.slices] = _many(slices).reshape(-1, bird.slices)
+    column[:, : bird.height_bins] = _many(slices).reshape(-1, bird.height_bins)
     highest, lowest = np.zeros(len(filled), np.float32), np.ones(len(filled), np.float32)
     np.maximum.at(highest, at, height)
     np.minimum.at(lowest, at, height)
@@ -96,7 +103,7 @@ def _describe(points: np.ndarray, bird: Bird) -> tuple[np.ndarray, np.ndarray]:
     return filled, column
 
 
-def list_points(points: np.ndarray, bird: Bird, most: int, rng: np.random.Generator | None = None) -> np.ndarray:
+def pillar_points(points: np.ndarray, bird: BEVGrid, most: int, rng: np.random.Generator | None = None) -> np.ndarray:
     """Points (n, 5) as a list (most, 6) float32, for a network that learns itself what to make of a cell.
 
     The columns are the number of the cell (row * side + column); how far the point is from the middle of its cell
@@ -119,21 +126,21 @@ def list_points(points: np.ndarray, bird: Bird, most: int, rng: np.random.Genera
     listed[:, 0] = -1
     used = listed[: len(seen)]
     used[:, 0] = cell
-    used[:, 1] = (x + bird.reach) / bird.cell - column - 0.5
-    used[:, 2] = (y + bird.reach) / bird.cell - row - 0.5
+    used[:, 1] = (x + bird.bev_range) / bird.voxel_size - column - 0.5
+    used[:, 2] = (y + bird.bev_range) / bird.voxel_size - row - 0.5
     used[:, 3] = height
     used[:, 4] = lag
-    used[:, 5] = np.hypot(x, y) / bird.reach
+    used[:, 5] = np.hypot(x, y) / bird.bev_range
     return listed
 
 
-def _cells(points: np.ndarray, bird: Bird) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _cells(points: np.ndarray, bird: BEVGrid) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of the points that are seen: their cells, their heights as shares of what is seen, and which they are.
 
     What is not finite is not seen.
     """
-    column, row = ((points[:, axis] + bird.reach) / bird.cell for axis in (0, 1))
-    height = (points[:, 2] - bird.low) / (bird.high - bird.low)
+    column, row = ((points[:, axis] + bird.bev_range) / bird.voxel_size for axis in (0, 1))
+    height = (points[:, 2] - bird.z_min) / (bird.z_max - bird.z_min)
     inside = (column >= 0) & (column < bird.side) & (row >= 0) & (row < bird.side) & (height >= 0) & (height < 1)
     seen = np.flatnonzero(inside)
     cell = row.take(seen).astype(np.int64) * bird.side + column.take(seen).astype(np.int64)

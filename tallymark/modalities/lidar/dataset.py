@@ -14,11 +14,11 @@ from tallymark.core.recipe import LidarRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.geometry import Cuboids
 from tallymark.geometry.points_in_boxes import points_inside
-from tallymark.geometry.poses import move_cuboids
+from tallymark.geometry.poses import transform_cuboids
 from tallymark.inference.pipeline import Model
 from tallymark.io.media import BadMedia
 from tallymark.modalities.lidar.augmentation import Bank, Cloud, change_cloud
-from tallymark.modalities.lidar.sweeps import ALL_ROUND, ahead_of, bird_of, read_scan, seen_from_above
+from tallymark.modalities.lidar.sweeps import ALL_ROUND, bev_grid, bev_input, in_field_of_view, read_scan
 from tallymark.modalities.sample import Sample
 
 KEPT = 4 << 30
@@ -27,7 +27,7 @@ BANKED = 400
 """Samples that volumes to be pasted are taken from, at most."""
 
 
-class Sweeps:
+class LidarDataset:
     """The labelled samples of a catalog, seen from the vehicle."""
 
     def __init__(self, catalog: Catalog, recipe: LidarRecipe) -> None:
@@ -36,10 +36,10 @@ class Sweeps:
             found, remedy = f"{len(catalog)} samples with truth", "name the folder that has the tables too"
             raise BadInput(Problem("no_truth", str(catalog.root), found, "samples to learn from", remedy))
         self.catalog, self.recipe = catalog, recipe
-        self.side = bird_of(recipe).side
+        self.side = bev_grid(recipe).side
         self.truth: Cuboids = truth.shapes
-        self.offsets, self.label = truth.offsets, truth.kind
-        self.holders = [np.unique(truth.item[truth.kind == kind]) for kind in np.unique(truth.kind)]
+        self.offsets, self.label = truth.offsets, truth.labels
+        self.holders = [np.unique(truth.item[truth.labels == kind]) for kind in np.unique(truth.labels)]
         self.problems = Problems(EVERY)
         self.state: Any = None
         self._bad: set[int] = set()
@@ -52,17 +52,17 @@ class Sweeps:
     def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
         """A sample from above, changed at random; more often than it is there, one with a rare class in it."""
         recipe = self.recipe
-        if self.holders and rng.random() < recipe.balance:
+        if self.holders and rng.random() < recipe.class_balance:
             item = int(rng.choice(self.holders[int(rng.integers(len(self.holders)))]))
         cloud = self.load(item)
-        if recipe.paste and not calm:
+        if recipe.gt_paste and not calm:
             cloud = self._bank().paste(rng, cloud, recipe)
         cloud = change_cloud(rng, cloud, recipe)
-        seen = seen_from_above(cloud.points, self._all_round, rng)
+        seen = bev_input(cloud.points, self._all_round, rng)
         volumes: Any = _on_grid(cloud.volumes, recipe)
         return Sample(seen, volumes, cloud.label, np.ones(len(cloud.label)), side=self.side)
 
-    def revisit(self, model: Model) -> None:
+    def mine_hard_negatives(self, model: Model) -> None:
         """All samples are looked at alike."""
 
     def load(self, item: int) -> Cloud:
@@ -76,7 +76,7 @@ class Sweeps:
     @cached_property
     def _all_round(self) -> LidarRecipe:
         """What lies outside of the front is left out when a sample is read; after that, it may be turned anywhere."""
-        return self.recipe.but(front=ALL_ROUND)
+        return self.recipe.replace(fov_degrees=ALL_ROUND)
 
     def _bank(self) -> Bank:
         with self._banking:  # threads wait for the first of them
@@ -102,8 +102,8 @@ class Sweeps:
             self._note(item, bad)
             return None
         rows = np.arange(self.offsets[item], self.offsets[item + 1])
-        volumes = move_cuboids(self.truth.take(rows), scan.stand.inverse())
-        points = scan.points[ahead_of(scan.points, self.recipe.front)]
+        volumes = transform_cuboids(self.truth.take(rows), scan.stand.inverse())
+        points = scan.points[in_field_of_view(scan.points, self.recipe.fov_degrees)]
         seen = np.flatnonzero(points_inside(points, volumes) > 0)
         cloud = Cloud(points, volumes.take(seen), self.label[rows[seen]])
         with self._lock:
@@ -122,4 +122,4 @@ class Sweeps:
 
 def _on_grid(volumes: Cuboids, recipe: LidarRecipe) -> Cuboids:
     """Volumes in cells from the corner of what is seen."""
-    return replace(volumes, x=volumes.x + recipe.reach, y=volumes.y + recipe.reach).scaled(1 / recipe.cell)
+    return replace(volumes, x=volumes.x + recipe.bev_range, y=volumes.y + recipe.bev_range).scale(1 / recipe.voxel_size)

@@ -12,7 +12,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.geometry.poses import Poses
 from tallymark.io.lidar import read_sweep
 from tallymark.io.media import BadMedia
-from tallymark.modalities.lidar.bev import Bird, Board, bin_points, list_points
+from tallymark.modalities.lidar.bev import BEVCanvas, BEVGrid, bin_points, pillar_points
 
 NEAR, STEP = 25.0, 0.1
 """Metres around the lidar in which the ground is looked for, and to how many metres."""
@@ -45,46 +45,51 @@ def read_scan(catalog: Catalog, item: int, sweeps: int = 1) -> Scan:
         raise BadMedia("missing_media", "no file", "get the file, or leave the item out")
     points = read_sweep(path)
     points = points[np.isfinite(points[:, :3]).all(axis=1)]
-    ground = find_ground(points)
+    ground = estimate_ground_height(points)
     own = np.column_stack([points[:, :4], np.zeros(len(points))]).astype(np.float32)
     own[:, 2] -= ground
     return Scan(own, Poses.of(UPRIGHT, (0, 0, ground)))
 
 
-def bird_of(recipe: LidarRecipe) -> Bird:
+def bev_grid(recipe: LidarRecipe) -> BEVGrid:
     """What a recipe sees of the ground; its side must be one that a network can halve often enough."""
-    if recipe.low >= recipe.high:
-        found, remedy = f"low={recipe.low:g} high={recipe.high:g}", "give e.g. low=-2 high=4"
-        raise BadInput(Problem("bad_option", "recipe", found, "low below high", remedy))
-    bird = Bird(recipe.reach, recipe.low, recipe.high, recipe.cell, recipe.slices)
-    if bird.side % BLOCK or abs(bird.side * bird.cell - 2 * bird.reach) > bird.cell / 1000:
+    if recipe.z_min >= recipe.z_max:
+        found, remedy = f"z_min={recipe.z_min:g} z_max={recipe.z_max:g}", "give e.g. z_min=-2 z_max=4"
+        raise BadInput(Problem("bad_option", "recipe", found, "z_min below z_max", remedy))
+    bird = BEVGrid(recipe.bev_range, recipe.z_min, recipe.z_max, recipe.voxel_size, recipe.height_bins)
+    if bird.side % BLOCK or abs(bird.side * bird.voxel_size - 2 * bird.bev_range) > bird.voxel_size / 1000:
         side = max(round(bird.side / BLOCK), 1) * BLOCK
-        found, expected = f"reach={recipe.reach:g} cell={recipe.cell:g}", f"2 reach / cell a multiple of {BLOCK}"
-        raise BadInput(Problem("bad_option", "recipe", found, expected, f"give e.g. reach={side * recipe.cell / 2:g}"))
+        found, expected = (
+            f"bev_range={recipe.bev_range:g} voxel_size={recipe.voxel_size:g}",
+            f"2 bev_range / voxel_size a multiple of {BLOCK}",
+        )
+        raise BadInput(
+            Problem("bad_option", "recipe", found, expected, f"give e.g. bev_range={side * recipe.voxel_size / 2:g}")
+        )
     return bird
 
 
-def seen_from_above(
-    points: np.ndarray, recipe: LidarRecipe, rng: np.random.Generator | None = None, board: Board | None = None
+def bev_input(
+    points: np.ndarray, recipe: LidarRecipe, rng: np.random.Generator | None = None, board: BEVCanvas | None = None
 ) -> np.ndarray:
     """Points as the network of a recipe is shown them: bins (side, side, channels), or a list (points, 1, 6).
 
     board: one of the recipe's own ground to draw bins on, if it may be used again.
     """
-    bird = bird_of(recipe)
-    points = points if recipe.front >= ALL_ROUND else points[ahead_of(points, recipe.front)]
-    if recipe.reader == "bins":
+    bird = bev_grid(recipe)
+    points = points if recipe.fov_degrees >= ALL_ROUND else points[in_field_of_view(points, recipe.fov_degrees)]
+    if recipe.bev_encoder == "bins":
         return bin_points(points, bird) if board is None else board.draw(points)
-    return list_points(points, bird, recipe.points, rng)[:, None]
+    return pillar_points(points, bird, recipe.max_points, rng)[:, None]
 
 
-def ahead_of(points: np.ndarray, degrees: float) -> np.ndarray:
+def in_field_of_view(points: np.ndarray, degrees: float) -> np.ndarray:
     """Which points (n, 2 or more) lie within so many degrees to either side of straight ahead."""
     inside: np.ndarray = np.abs(np.arctan2(points[:, 1], points[:, 0])) <= np.radians(degrees)
     return inside
 
 
-def find_ground(points: np.ndarray) -> float:
+def estimate_ground_height(points: np.ndarray) -> float:
     """The height that the lowest points of most square metres near the lidar have: 0 without any."""
     near = points[(np.abs(points[:, :2]) < NEAR).all(axis=1)]
     if not len(near):

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from tallymark.geometry import Cuboids
-from tallymark.geometry.poses import Poses, move_cuboids, quaternion_of_yaw
+from tallymark.geometry.poses import Poses, quaternion_of_yaw, transform_cuboids
 from tallymark.synthetic.streams import make_each, stream
 from tallymark.synthetic.street.camera import Camera
 from tallymark.synthetic.street.raycast import Lidar
@@ -140,7 +140,9 @@ def record(drive: Drive, frame: int, lidar: Lidar, save: Save) -> Frame:
         save(drive.file(sensor, frame), data)
     away = np.hypot(volumes.x - ego.translation[0, 0], volumes.y - ego.translation[0, 1])
     thing = np.flatnonzero((returns >= LEAST_POINTS) & (away < FARTHEST))
-    return Frame(ego.then(drive.home), move_cuboids(volumes.take(thing), drive.home), thing, street.things.kind[thing])
+    return Frame(
+        ego.then(drive.home), transform_cuboids(volumes.take(thing), drive.home), thing, street.things.kind[thing]
+    )
 
 
 def map_of(drives: list[Drive]) -> bytes:

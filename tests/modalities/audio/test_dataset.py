@@ -10,25 +10,27 @@ import torch
 
 import tallymark
 from tallymark.core.problems import EVERY, BadInput, Problems
-from tallymark.core.recipe import SoundRecipe
+from tallymark.core.recipe import AudioRecipe
 from tallymark.detector.network import make_network
-from tallymark.inference.pipeline import look
+from tallymark.inference.pipeline import infer
 from tallymark.modalities import tiling as windows
 from tallymark.modalities.audio.augmentation import change_levels, paste_call
-from tallymark.modalities.audio.dataset import Recordings
+from tallymark.modalities.audio.dataset import AudioDataset
 from tallymark.training.adapter import as_model
 from tests.sets import copy_of
 
-RECIPE = SoundRecipe().but(width=4, neck=8, seconds=4.096)
+RECIPE = AudioRecipe().replace(width=4, neck=8, clip_seconds=4.096)
 
 
 @pytest.fixture(scope="module")
-def recordings(sets: Path) -> Recordings:
-    return Recordings(tallymark.read("upcalls", sets / "upcalls").of("train"), RECIPE)
+def recordings(sets: Path) -> AudioDataset:
+    return AudioDataset(tallymark.read("upcalls", sets / "upcalls").in_split("train"), RECIPE)
 
 
-def test_windows_hold_the_calls_of_their_time(recordings: Recordings) -> None:
-    source = Recordings(recordings.catalog, RECIPE.but(paste=0, tilt=0, hide=0, aim=1))
+def test_windows_hold_the_calls_of_their_time(recordings: AudioDataset) -> None:
+    source = AudioDataset(
+        recordings.catalog, RECIPE.replace(call_mix=0, spectral_tilt_db=0, spec_augment=0, positive_crops=1)
+    )
     whole = [source._read(recording) for recording in range(len(source.catalog))]
     for number in range(20):
         window = source.window(np.random.default_rng(number), 0, False)
@@ -47,12 +49,12 @@ def test_windows_hold_the_calls_of_their_time(recordings: Recordings) -> None:
 
 def test_a_damaged_recording_is_learned_from_up_to_the_damage(sets: Path, tmp_path: Path) -> None:
     folder = copy_of(sets, "upcalls", tmp_path)
-    catalog = tallymark.read("upcalls", folder).of("train")
-    path, whole = catalog.path(0), Recordings(catalog, RECIPE)
+    catalog = tallymark.read("upcalls", folder).in_split("train")
+    path, whole = catalog.path(0), AudioDataset(catalog, RECIPE)
     assert path is not None
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
-    cut = Recordings(catalog, RECIPE)
+    cut = AudioDataset(catalog, RECIPE)
     assert 0.4 < cut.frames[0] / whole.frames[0] < 0.6
     assert (cut.frames[1:] == whole.frames[1:]).all()
     assert [problem.item for problem in cut.problems] == [catalog.items.ids[0]]
@@ -60,7 +62,9 @@ def test_a_damaged_recording_is_learned_from_up_to_the_damage(sets: Path, tmp_pa
 
 def test_a_pasted_call_is_listed_and_heard() -> None:
     level, call = np.zeros((96, 128), np.float32), np.full((96, 30), 5.0, np.float32)
-    mixed, time = paste_call(np.random.default_rng(0), level, np.empty(0), call, 15.0, RECIPE.but(louder=0, fainter=0))
+    mixed, time = paste_call(
+        np.random.default_rng(0), level, np.empty(0), call, 15.0, RECIPE.replace(mix_gain_high_db=0, mix_gain_low_db=0)
+    )
     assert len(time) == 1
     heard = np.flatnonzero(mixed[0] > 4)
     assert abs(heard.mean() + 0.5 - time[0]) < 1
@@ -69,8 +73,8 @@ def test_a_pasted_call_is_listed_and_heard() -> None:
     assert (again == mixed).all()  # there is no room for another one
 
 
-def test_a_call_that_begins_before_its_recording_is_pasted_where_its_middle_is(recordings: Recordings) -> None:
-    source = Recordings(recordings.catalog, RECIPE)
+def test_a_call_that_begins_before_its_recording_is_pasted_where_its_middle_is(recordings: AudioDataset) -> None:
+    source = AudioDataset(recordings.catalog, RECIPE)
     for frame in (3.0, 200.0, source.frames[source.item[0]] - 3.0):
         source.frame[0] = frame
         level, middle = source._call(0)
@@ -80,16 +84,18 @@ def test_a_call_that_begins_before_its_recording_is_pasted_where_its_middle_is(r
         assert (whole[:, start : start + level.shape[1]] == level).all()
     silence, mark = np.zeros((96, 128), np.float32), np.zeros((96, 30), np.float32)
     mark[:, 3] = 9
-    mixed, time = paste_call(np.random.default_rng(0), silence, np.empty(0), mark, 3.0, RECIPE.but(louder=0, fainter=0))
+    mixed, time = paste_call(
+        np.random.default_rng(0), silence, np.empty(0), mark, 3.0, RECIPE.replace(mix_gain_high_db=0, mix_gain_low_db=0)
+    )
     assert mixed[0].argmax() == time[0]
 
 
 def test_nothing_is_changed_that_is_switched_off() -> None:
     level = np.random.default_rng(0).standard_normal((96, 128)).astype(np.float32)
-    still = RECIPE.but(tilt=0, hide=0)
+    still = RECIPE.replace(spectral_tilt_db=0, spec_augment=0)
     assert (change_levels(np.random.default_rng(1), level, still) == level).all()
-    assert (change_levels(np.random.default_rng(1), level, still.but(hide=1)) != level).any()
-    tilted = change_levels(np.random.default_rng(1), level, still.but(tilt=12)) - level
+    assert (change_levels(np.random.default_rng(1), level, still.replace(spec_augment=1)) != level).any()
+    tilted = change_levels(np.random.default_rng(1), level, still.replace(spectral_tilt_db=12)) - level
     assert np.allclose(np.diff(tilted, n=2, axis=0), 0, atol=1e-4)
 
 
@@ -101,7 +107,7 @@ def test_seams_do_not_exist(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None
     found = []
     for heard in (1 << 20, 64, 192):
         monkeypatch.setattr(windows, "HEARD", heard)
-        found.append(look(catalog, [as_model(network)], RECIPE, Problems(EVERY)).found)
+        found.append(infer(catalog, [as_model(network)], RECIPE, Problems(EVERY)).found)
     assert len(found[0]) > len(catalog)
     for other in found[1:]:
         assert (other.counts == found[0].counts).all()
@@ -109,15 +115,15 @@ def test_seams_do_not_exist(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None
             assert one == two
         order = [np.lexsort([part.shapes.time, part.item]) for part in (found[0], other)]
         assert np.allclose(found[0].shapes.time[order[0]], other.shapes.time[order[1]], atol=1e-3)
-        assert np.allclose(found[0].confidence[order[0]], other.confidence[order[1]], atol=1e-4)
+        assert np.allclose(found[0].scores[order[0]], other.scores[order[1]], atol=1e-4)
 
 
 @pytest.mark.parametrize(("depth", "gap"), [(1, 1.0), (2, 1.0), (4, 3.0)])
 def test_windows_hear_as_far_around_as_the_network(depth: int, gap: float) -> None:
     """A frame changes what is told within `heard_around` of it, less the gap, and little less than that."""
-    recipe = RECIPE.but(depth=depth, gap=gap)
-    network, around = make_network(recipe, 1).eval().double(), windows.heard_around(recipe)
-    network_reach = around - round(gap / recipe.hop)
+    recipe = RECIPE.replace(depth=depth, min_event_gap=gap)
+    network, around = make_network(recipe, 1).eval().double(), windows.audio_context(recipe)
+    network_reach = around - round(gap / recipe.hop_seconds)
     quiet = torch.from_numpy(np.random.default_rng(0).standard_normal((1, 1, 96, 4 * around)))
     reached = 0
     for frame in range(2 * around, 2 * around + windows.BLOCK):  # a block has all places that a frame can have
@@ -131,15 +137,15 @@ def test_windows_hear_as_far_around_as_the_network(depth: int, gap: float) -> No
 
 
 def test_false_alarms_are_remembered(sets: Path) -> None:
-    recordings = Recordings(tallymark.read("upcalls", sets / "upcalls").of("train"), RECIPE)
+    recordings = AudioDataset(tallymark.read("upcalls", sets / "upcalls").in_split("train"), RECIPE)
     network = make_network(RECIPE, 1).eval()
     torch.nn.init.constant_(network.head.heat.bias, 3.0)  # it hears something everywhere
     torch.nn.init.constant_(network.head.values.bias, 3.0)
-    recordings.revisit(as_model(network))
+    recordings.mine_hard_negatives(as_model(network))
     assert len(recordings.alarms)
     for recording, frame in recordings.alarms:
         calls = recordings.frame[recordings.item == recording]
-        assert not len(calls) or np.abs(calls - frame).min() * RECIPE.hop > 2.9
+        assert not len(calls) or np.abs(calls - frame).min() * RECIPE.hop_seconds > 2.9
     found, kept = recordings.alarms, recordings.state
     recordings.state = []
     assert not len(recordings.alarms)
@@ -150,23 +156,23 @@ def test_false_alarms_are_remembered(sets: Path) -> None:
 def test_no_truth_is_refused(sets: Path) -> None:
     catalog = tallymark.read("upcalls", sets / "upcalls")
     with pytest.raises(BadInput, match="no_truth"):
-        Recordings(catalog.select(np.zeros(len(catalog), bool)), RECIPE)
+        AudioDataset(catalog.select(np.zeros(len(catalog), bool)), RECIPE)
     with pytest.raises(BadInput, match="stride"):
-        make_network(RECIPE.but(finds="boxes"), 1)
-    with pytest.raises(BadInput, match="plain"):
-        make_network(RECIPE.but(backbone="lite0"), 1)
+        make_network(RECIPE.replace(task="boxes"), 1)
+    with pytest.raises(BadInput, match="mini_resnet"):
+        make_network(RECIPE.replace(backbone="efficientnet_lite0"), 1)
 
 
-@pytest.mark.parametrize("views", [2, 4, 8])
-def test_time_is_seen_from_one_side_only(views: int) -> None:
-    with pytest.raises(BadInput, match=f"views={views}, expected views=1"):
-        make_network(RECIPE.but(views=views), 1)
+@pytest.mark.parametrize("tta", [2, 4, 8])
+def test_time_is_seen_from_one_side_only(tta_transforms: int) -> None:
+    with pytest.raises(BadInput, match=f"tta={tta_transforms}, expected tta=1"):
+        make_network(RECIPE.replace(tta=tta_transforms), 1)
 
 
-@pytest.mark.parametrize(("seconds", "near"), [(8.0, "8.192"), (10.0, "10.24"), (0.01, "0.512")])
-def test_windows_that_cannot_be_halved_are_refused(recordings: Recordings, seconds: float, near: str) -> None:
-    with pytest.raises(BadInput, match=f"seconds={seconds:g}, .* give e.g. {near}"):
-        Recordings(recordings.catalog, RECIPE.but(seconds=seconds))
-    recipe = RECIPE.but(seconds=near)
-    width = round(recipe.seconds / recipe.hop)
+@pytest.mark.parametrize(("clip_seconds", "near"), [(8.0, "8.192"), (10.0, "10.24"), (0.01, "0.512")])
+def test_windows_that_cannot_be_halved_are_refused(recordings: AudioDataset, seconds: float, near: str) -> None:
+    with pytest.raises(BadInput, match=f"clip_seconds={seconds:g}, .* give e.g. {near}"):
+        AudioDataset(recordings.catalog, RECIPE.replace(clip_seconds=seconds))
+    recipe = RECIPE.replace(clip_seconds=near)
+    width = round(recipe.clip_seconds / recipe.hop_seconds)
     assert make_network(recipe, 1).eval()(torch.zeros(1, 1, 96, width))["heat"].shape[-1] == width // recipe.stride

@@ -11,10 +11,10 @@ import soundfile
 from tallymark.io import audio
 from tallymark.io.media import BadMedia
 from tallymark.modalities.audio import spectrogram
-from tallymark.modalities.audio.spectrogram import Ear, levels, power_blocks
+from tallymark.modalities.audio.spectrogram import SpectrogramConfig, levels, power_blocks
 
 
-def whole(path: Path, ear: Ear) -> np.ndarray:
+def whole(path: Path, ear: SpectrogramConfig) -> np.ndarray:
     return np.concatenate(list(levels(path, ear)), axis=1)
 
 
@@ -29,45 +29,45 @@ def write(path: Path, seconds: float, rate: int = 2000, *, tone: tuple[float, fl
     return path
 
 
-@pytest.mark.parametrize("rate", [1000, 2000, 8000, 44100])
+@pytest.mark.parametrize("learning_rate", [1000, 2000, 8000, 44100])
 def test_a_tone_is_where_it_is(tmp_path: Path, rate: int) -> None:
-    ear = Ear()
+    ear = SpectrogramConfig()
     level = whole(write(tmp_path / "a.wav", 40, rate, tone=(150, 20, 21)), ear)
-    assert level.shape == (ear.bands, ear.count(40))
+    assert level.shape == (ear.n_bins, ear.count(40))
     band, frame = np.unravel_index(np.argmax(level), level.shape)
-    assert abs(ear.low + band / ear.window - 150) < 6
-    assert 20 < (frame + 0.5) * ear.hop < 21
-    heard = np.flatnonzero(level[band] > 4) * ear.hop
+    assert abs(ear.fmin + band / ear.window_seconds - 150) < 6
+    assert 20 < (frame + 0.5) * ear.hop_seconds < 21
+    heard = np.flatnonzero(level[band] > 4) * ear.hop_seconds
     assert abs(heard.min() - 20) < 0.15
     assert abs(heard.max() - 21) < 0.15
 
 
 def test_what_is_usual_is_taken_away(tmp_path: Path) -> None:
     hum = write(tmp_path / "hum.wav", 180, tone=(120, 0, 180))
-    calm, loud = whole(write(tmp_path / "calm.wav", 180), Ear()), whole(hum, Ear())
+    calm, loud = whole(write(tmp_path / "calm.wav", 180), SpectrogramConfig()), whole(hum, SpectrogramConfig())
     assert abs(np.median(calm)) < 0.05
     assert np.abs(np.median(loud, axis=1)).max() < 0.1
-    assert whole(hum, Ear(steady=False)).mean(axis=1).std() > 0.3
+    assert whole(hum, SpectrogramConfig(background_norm=False)).mean(axis=1).std() > 0.3
 
 
 def test_pieces_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.wav", 95.3, 3000, tone=(200, 50, 51))
-    once = whole(path, Ear())
+    once = whole(path, SpectrogramConfig())
     monkeypatch.setattr(audio, "BLOCK", 1 << 9)
-    assert np.abs(whole(path, Ear()) - once).max() < 1e-3
-    assert [block.shape[1] for block in levels(path, Ear())][:-1] == [320] * 9
+    assert np.abs(whole(path, SpectrogramConfig()) - once).max() < 1e-3
+    assert [block.shape[1] for block in levels(path, SpectrogramConfig())][:-1] == [320] * 9
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.01, 0.1, 5.0, 10.24, 10.25])
+@pytest.mark.parametrize("clip_seconds", [0.0, 0.01, 0.1, 5.0, 10.24, 10.25])
 def test_any_length_will_do(tmp_path: Path, seconds: float) -> None:
-    level = list(levels(write(tmp_path / "a.wav", seconds), Ear()))
-    assert sum(block.shape[1] for block in level) == Ear().count(seconds)
+    level = list(levels(write(tmp_path / "a.wav", seconds), SpectrogramConfig()))
+    assert sum(block.shape[1] for block in level) == SpectrogramConfig().count(seconds)
     assert all(np.isfinite(block).all() for block in level)
 
 
 def test_silence_is_level(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", np.zeros(40_000), 2000)
-    level = whole(tmp_path / "a.wav", Ear())
+    level = whole(tmp_path / "a.wav", SpectrogramConfig())
     assert np.abs(level).max() < 1e-3
 
 
@@ -86,24 +86,27 @@ def test_samples_of_any_kind_are_heard_alike(tmp_path: Path, subtype: str, chann
     whole_numbers = np.random.default_rng(0).integers(-9000, 9000, (60_000, channels)) / 2**15
     soundfile.write(tmp_path / "a.wav", whole_numbers, 3000, subtype=subtype)
     soundfile.write(tmp_path / "b.wav", whole_numbers.mean(axis=1), 3000, subtype="DOUBLE")
-    assert np.abs(whole(tmp_path / "a.wav", Ear()) - whole(tmp_path / "b.wav", Ear())).max() < 2e-3
+    assert (
+        np.abs(whole(tmp_path / "a.wav", SpectrogramConfig()) - whole(tmp_path / "b.wav", SpectrogramConfig())).max()
+        < 2e-3
+    )
     samples = np.concatenate(list(audio.resample_stream(tmp_path / "a.wav", 3000)))
     assert np.abs(samples - whole_numbers.mean(axis=1)).max() < 1e-6
 
 
-@pytest.mark.parametrize("low", [0.0, 40.0, 100.0])
+@pytest.mark.parametrize("fmin", [0.0, 40.0, 100.0])
 def test_power_is_that_of_the_transform(low: float) -> None:
-    ear = Ear(low=low, bands=20)
+    ear = SpectrogramConfig(fmin=low, n_bins=20)
     samples = np.random.default_rng(0).standard_normal(ear.width + 9 * ear.step).astype(np.float32)
     frames = np.lib.stride_tricks.sliding_window_view(samples, ear.width)[:: ear.step]
-    first = round(low * ear.window)
+    first = round(low * ear.window_seconds)
     bell = np.hanning(ear.width + 1)[:-1]
     wanted = np.log(np.abs(np.fft.rfft(frames * bell, axis=1)) ** 2 + 1e-12).T[first : first + 20]
     [block] = power_blocks(iter([samples[(ear.width - ear.step) // 2 :]]), ear)
     assert np.abs(block[:, 4:9] - wanted[:, 4:9]).max() < 1e-3
 
 
-@pytest.mark.parametrize("rate", [1000, 2000, 1500, 44100])
+@pytest.mark.parametrize("learning_rate", [1000, 2000, 1500, 44100])
 def test_a_damaged_recording_is_heard_up_to_the_damage(tmp_path: Path, rate: int) -> None:
     """Whatever is held on the way, to be resampled, framed or compared, is given out before the fault is raised."""
     whole_path = write(tmp_path / "a.flac", 150, rate)
@@ -111,8 +114,8 @@ def test_a_damaged_recording_is_heard_up_to_the_damage(tmp_path: Path, rate: int
     (tmp_path / "b.flac").write_bytes(data[: len(data) * 6 // 10])
     heard: list[np.ndarray] = []
     with pytest.raises(BadMedia, match="samples"):
-        heard.extend(levels(tmp_path / "b.flac", Ear()))
-    level, wanted = np.concatenate(heard, axis=1), whole(whole_path, Ear())
-    assert 0.6 * 150 - 5 < level.shape[1] * Ear().hop < 0.6 * 150 + 1
+        heard.extend(levels(tmp_path / "b.flac", SpectrogramConfig()))
+    level, wanted = np.concatenate(heard, axis=1), whole(whole_path, SpectrogramConfig())
+    assert 0.6 * 150 - 5 < level.shape[1] * SpectrogramConfig().hop < 0.6 * 150 + 1
     same = level.shape[1] // 320 * 320 - 4 * 320  # further on, what is usual is made from less
     assert np.abs(level[:, :same] - wanted[:, :same]).max() < 1e-3

@@ -6,23 +6,23 @@ import cv2
 import numpy as np
 from hypothesis import strategies as st
 
-from tallymark.core.recipe import PictureRecipe
+from tallymark.core.recipe import ImageRecipe
 from tallymark.geometry import Boxes, Masks, RotatedBoxes
 from tallymark.modalities.sample import Sample, Shapes
 
 COLOURS = np.array([(255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 0), (255, 0, 255), (0, 255, 255)], np.uint8)
 """Of label 0, 1, …; the ground is black, and outside is grey."""
-STILL = PictureRecipe().but(
-    **dict.fromkeys(("mirror", "flip", "turn", "colour", "grey", "blur", "noise", "jpeg", "aim"), 0), zoom=1
+STILL = ImageRecipe().replace(
+    **dict.fromkeys(("hflip", "flip", "turn", "colour", "grey", "blur", "noise", "jpeg", "aim"), 0), scale_jitter=1
 )
 """A recipe that only cuts."""
 
 seeds = st.integers(0, 2**32 - 1)
 
 
-def exact(recipe: PictureRecipe = STILL) -> PictureRecipe:
+def exact(recipe: ImageRecipe = STILL) -> ImageRecipe:
     """With everything that takes pixels to pixels."""
-    return recipe.but(mirror=0.5, flip=0.5, turn=0.75)
+    return recipe.replace(hflip=0.5, vflip=0.5, rot90=0.75)
 
 
 def generator(seed: int) -> np.random.Generator:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.core.recipe import PictureRecipe
+from tallymark.core.recipe import ImageRecipe
 from tallymark.geometry import Boxes, Labels, Masks, RotatedBoxes
 from tallymark.modalities.image.augmentation import make_window
 from tallymark.modalities.sample import Sample
@@ -27,8 +27,9 @@ from tests.modalities.image.painted import (
 )
 
 EMPTY = {"boxes": Boxes.of(np.empty((0, 4))), "rotated": RotatedBoxes.of(np.empty((0, 5)))}
-WILD = PictureRecipe().but(
-    **dict.fromkeys(("aim", "colour", "grey", "blur", "noise", "jpeg", "mosaic", "mixup", "cutmix"), 0.4) | {"tilt": 40}
+WILD = ImageRecipe().replace(
+    **dict.fromkeys(("positive_crops", "colour", "grey", "blur", "noise", "jpeg", "mosaic", "mixup", "cutmix"), 0.4)
+    | {"rotate_degrees": 40}
 )
 
 
@@ -61,7 +62,7 @@ def columns(sample: Sample) -> list[np.ndarray]:
 
 @given(seeds, kinds, st.integers(1, 100), st.integers(1, 5), st.booleans())
 def test_every_window_is_complete(seed: int, kind: str, crop: int, count: int, calm: bool) -> None:
-    recipe = WILD.but(crop=crop)
+    recipe = WILD.replace(crop_size=crop)
     window = make_window(generator(seed), load_of(kind), 0, count, recipe, calm=calm)
     assert window.picture.shape == (crop, crop, 3)
     assert window.picture.dtype == np.uint8
@@ -77,19 +78,19 @@ def test_every_window_is_complete(seed: int, kind: str, crop: int, count: int, c
 
 @given(seeds, kinds)
 def test_the_same_seed_gives_the_same_window(seed: int, kind: str) -> None:
-    recipe = WILD.but(crop=48)
+    recipe = WILD.replace(crop_size=48)
     first, second = (make_window(generator(seed), load_of(kind), 1, 4, recipe) for _ in range(2))
     for one, other in zip(columns(first), columns(second), strict=True):
         assert np.array_equal(one, other)
 
 
 def test_other_seeds_give_other_windows() -> None:
-    recipe = WILD.but(crop=48)
+    recipe = WILD.replace(crop_size=48)
     made = {make_window(generator(seed), load_of("some boxes"), 1, 4, recipe).picture.tobytes() for seed in range(20)}
     assert len(made) == 20
 
 
-def loaded(recipe: PictureRecipe, *, calm: bool = False, windows: int = 200) -> list[int]:
+def loaded(recipe: ImageRecipe, *, calm: bool = False, windows: int = 200) -> list[int]:
     """How many pictures were loaded for each of many windows."""
     rng, counts = generator(0), []
     for _ in range(windows):
@@ -108,34 +109,34 @@ def loaded(recipe: PictureRecipe, *, calm: bool = False, windows: int = 200) -> 
 
 
 def test_a_share_of_zero_mixes_nothing() -> None:
-    assert set(loaded(STILL.but(crop=8))) == {1}
+    assert set(loaded(STILL.replace(crop_size=8))) == {1}
 
 
 def test_calm_windows_are_not_mixed() -> None:
-    wild = STILL.but(crop=8, mosaic=1, mixup=1)
+    wild = STILL.replace(crop_size=8, mosaic=1, mixup=1)
     assert set(loaded(wild, calm=True)) == {1}
     assert set(loaded(wild)) == {5}
 
 
 @pytest.mark.parametrize(("name", "others"), [("mosaic", 3), ("mixup", 1), ("cutmix", 1)])
 def test_shares_are_kept(name: str, others: int) -> None:
-    counts = loaded(STILL.but(**{"crop": 8, name: 0.3}))
+    counts = loaded(STILL.replace(**{"crop_size": 8, name: 0.3}))
     assert set(counts) == {1, 1 + others}
     assert 0.2 < np.mean(np.array(counts) > 1) < 0.4
 
 
 def test_a_window_is_blended_or_pasted_on() -> None:
-    assert set(loaded(STILL.but(crop=8, mixup=0.5, cutmix=0.5))) == {2}
+    assert set(loaded(STILL.replace(crop_size=8, mixup=0.5, cutmix=0.5))) == {2}
 
 
 def test_one_picture_is_mixed_with_itself() -> None:
-    recipe = STILL.but(crop=8, mosaic=1, mixup=1)
+    recipe = STILL.replace(crop_size=8, mosaic=1, mixup=1)
     assert make_window(generator(0), load_of("labels"), 0, 1, recipe).label.tolist() == [0] * 5
 
 
 @given(seeds)
 def test_painted_objects_are_where_their_boxes_are(seed: int) -> None:
-    recipe = exact().but(crop=80, aim=0.5)
+    recipe = exact().replace(crop_size=80, positive_crops=0.5)
     sample = some_boxes(generator(seed), [0, 1, 2])
     window = make_window(generator(seed), lambda index: sample, 0, 1, recipe)
     for label, row in zip(window.label.tolist(), rows(window.shapes).tolist(), strict=True):
@@ -146,7 +147,7 @@ def test_the_loaded_picture_is_left_alone() -> None:
     sample = load_of("some boxes")(0)
     before = sample.picture.copy()
     for seed in range(20):
-        make_window(generator(seed), lambda index: sample, 0, 1, WILD.but(crop=40))
+        make_window(generator(seed), lambda index: sample, 0, 1, WILD.replace(crop_size=40))
     assert (sample.picture == before).all()
 
 

@@ -56,7 +56,7 @@ def test_masks_are_their_pixels_exactly(seed: int, height: int, width: int) -> N
 @given(seeds)
 def test_zoomed_boxes_fit_their_pixels(seed: int) -> None:
     rng = generator(seed)
-    window = cut(rng, some_boxes(rng, [0, 1]), exact().but(zoom=1.6, tilt=30), 96, 96)
+    window = cut(rng, some_boxes(rng, [0, 1]), exact().replace(scale_jitter=1.6, rotate_degrees=30), 96, 96)
     for label, row in zip(window.label.tolist(), rows(window.shapes), strict=True):
         if row[2:].min() >= 12:
             pixels = Boxes.of(np.array([around(painted(window.picture, label, 127))]))
@@ -68,7 +68,7 @@ def test_zoomed_boxes_fit_their_pixels(seed: int) -> None:
 def test_tilted_rotated_boxes_fit_their_pixels(seed: int) -> None:
     rng = generator(seed)
     sample = some_rotated(rng, [0, 1])
-    window = cut(rng, sample, exact().but(zoom=1.5, tilt=180, aim=0.5), 96, 96)
+    window = cut(rng, sample, exact().replace(scale_jitter=1.5, rotate_degrees=180, positive_crops=0.5), 96, 96)
     assert isinstance(window.shapes, RotatedBoxes)
     for label, corners in zip(window.label.tolist(), window.shapes.corners, strict=True):
         assert share(polygon(corners, (96, 96)), painted(window.picture, label, 127)) > 0.8
@@ -83,7 +83,7 @@ def test_an_aimed_window_shows_an_object_whole(seed: int, tilted: bool) -> None:
     picture = np.zeros((200, 300, 3), np.uint8)
     places = rng.uniform(12, (288, 188), (3, 2))
     boxes = RotatedBoxes.of(np.column_stack([places, np.full((3, 2), 10.0), rng.uniform(-3, 3, 3)]))
-    recipe = exact().but(aim=1, zoom=1.5, tilt=180 * tilted)
+    recipe = exact().replace(positive_crops=1, scale_jitter=1.5, rotate_degrees=180 * tilted)
     window = cut(rng, Sample.of(picture, boxes, np.arange(3)), recipe, 64, 64)
     assert isinstance(window.shapes, RotatedBoxes)
     corners = window.shapes.corners
@@ -96,7 +96,7 @@ def test_without_aim_most_windows_miss_a_small_object() -> None:
     sample = Sample.of(np.zeros((500, 500, 3), np.uint8), Boxes.of(np.array([[7, 7, 9, 9]])), np.zeros(1, int))
     rng = generator(0)
     found = [len(cut(rng, sample, STILL, 64, 64).shapes) for _ in range(60)]
-    aimed = [len(cut(rng, sample, STILL.but(aim=0.5), 64, 64).shapes) for _ in range(60)]
+    aimed = [len(cut(rng, sample, STILL.replace(positive_crops=0.5), 64, 64).shapes) for _ in range(60)]
     assert sum(found) < 6
     assert 18 < sum(aimed) < 42
 
@@ -112,7 +112,7 @@ def test_places_vary_and_reach_the_corners() -> None:
 def test_a_large_object_fills_an_aimed_window() -> None:
     sample = Sample.of(np.full((90, 90, 3), 255, np.uint8), Boxes.of(np.array([[5, 5, 80, 80]])), np.zeros(1, int))
     for seed in range(20):
-        assert -place(generator(seed), sample, STILL.but(aim=1), 32, 32)[:, 2].min() >= 5
+        assert -place(generator(seed), sample, STILL.replace(positive_crops=1), 32, 32)[:, 2].min() >= 5
 
 
 def test_outside_is_grey_and_the_picture_is_whole() -> None:
@@ -127,7 +127,7 @@ def test_outside_is_grey_and_the_picture_is_whole() -> None:
 def test_mirror_and_flip_at_a_share_of_one(name: str) -> None:
     picture = generator(0).integers(0, 255, (24, 24, 3), np.uint8)
     sample = Sample.of(picture, Labels(np.array([0])), np.array([0]))
-    window = cut(generator(5), sample, STILL.but(**{name: 1}), 24, 24)
+    window = cut(generator(5), sample, STILL.replace(**{name: 1}), 24, 24)
     assert (window.picture == (picture[:, ::-1] if name == "mirror" else picture[::-1])).all()
     assert (cut(generator(5), sample, STILL, 24, 24).picture == picture).all()
 
@@ -137,14 +137,14 @@ def test_quarter_turns_at_a_share_of_one() -> None:
     sample = Sample.of(picture, Boxes.of(np.empty((0, 4))), np.empty(0, int))
     turned = [np.rot90(picture, k).tobytes() for k in range(4)]
     rng = generator(0)
-    found = {turned.index(cut(rng, sample, STILL.but(turn=1), 24, 24).picture.tobytes()) for _ in range(40)}
+    found = {turned.index(cut(rng, sample, STILL.replace(rot90=1), 24, 24).picture.tobytes()) for _ in range(40)}
     assert found == {1, 2, 3}
 
 
 def test_boxes_are_not_tilted() -> None:
     sample = some_boxes(generator(0), [0])
     for seed in range(10):
-        matrix = place(generator(seed), sample, exact().but(tilt=90), 64, 64)
+        matrix = place(generator(seed), sample, exact().replace(rotate_degrees=90), 64, 64)
         assert set(np.abs(matrix[:, :2]).ravel()) <= {0.0, 1.0}
 
 
@@ -154,7 +154,7 @@ def test_windows_of_whole_pictures_are_rectangles_of_them(seed: int, zoom: float
     rng = generator(seed)
     rows, columns = rng.integers(20, 200, 2).tolist()
     sample = Sample.of(np.zeros((rows, columns, 3), np.uint8), Labels(np.array([1])), np.array([1]))
-    matrix = spread(rng, sample, exact().but(zoom=zoom), height, width)
+    matrix = spread(rng, sample, exact().replace(scale_jitter=zoom), height, width)
     corners = np.array([(0, 0), (width, 0), (0, height), (width, height)]) - matrix[:, 2]
     back = corners @ np.linalg.inv(matrix[:, :2]).T
     assert (back > -1e-6).all()
@@ -170,6 +170,6 @@ def test_without_zoom_the_whole_picture_is_squashed() -> None:
 
 def test_tilted_labels_turn_about_the_middle() -> None:
     sample = Sample.of(np.zeros((50, 50, 3), np.uint8), Labels(np.array([1])), np.array([1]))
-    matrix = spread(generator(0), sample, STILL.but(tilt=45), 50, 50)
+    matrix = spread(generator(0), sample, STILL.replace(rotate_degrees=45), 50, 50)
     assert np.allclose(matrix @ (25, 25, 1), (25, 25))
     assert abs(matrix[0, 1]) > 0.01

@@ -27,7 +27,7 @@ from tests.modalities.image.painted import (
     some_rotated,
 )
 
-RECIPE = exact().but(crop=64)
+RECIPE = exact().replace(crop_size=64)
 sides = st.integers(1, 80)
 
 
@@ -73,7 +73,7 @@ def test_every_part_of_a_mosaic_is_painted(seed: int) -> None:
 @given(seeds, sides)
 def test_weights_of_labels_sum_to_one(seed: int, side: int) -> None:
     rng = generator(seed)
-    recipe = RECIPE.but(crop=side)
+    recipe = RECIPE.replace(crop_size=side)
     window = mosaic(rng, [plain(label) for label in range(4)], recipe)
     other = cut(rng, plain(4), recipe, side, side)
     for mixed in (window, mixup(rng, window, other), cutmix(rng, window, other)):
@@ -142,7 +142,7 @@ def test_pasted_masks_are_their_pixels(seed: int) -> None:
 @given(seeds)
 def test_pasted_rotated_boxes_are_partly_seen(seed: int) -> None:
     rng = generator(seed)
-    recipe = RECIPE.but(tilt=90, aim=1)
+    recipe = RECIPE.replace(rotate_degrees=90, positive_crops=1)
     first, second = (cut(rng, some_rotated(rng, [label]), recipe, 64, 64) for label in (0, 1))
     mixed = cutmix(rng, first, second)
     assert isinstance(mixed.shapes, RotatedBoxes)
@@ -180,7 +180,7 @@ def test_objects_of_a_mosaic_are_cut_at_its_seams() -> None:
         Sample.of(plain(label, 200).picture, Boxes.of(np.array([[0, 0, 200, 200]])), np.array([label]))
         for label in range(4)
     ]
-    window = mosaic(generator(3), samples, RECIPE.but(zoom=1))
+    window = mosaic(generator(3), samples, RECIPE.replace(scale_jitter=1))
     assert len(window.shapes) == 0, "less than two fifths of a box of 200 is in a part of 64"
     small = [
         Sample.of(plain(label, 70).picture, Boxes.of(np.array([[0, 0, 70, 70]])), np.array([label]))

@@ -36,7 +36,7 @@ def test_nothing_is_changed_at_zero(seed: int) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_each_is_switched_on_by_its_own_field(name: str) -> None:
     before = picture()
-    after = change_light(generator(1), before, STILL.but(**{name: 1}))
+    after = change_light(generator(1), before, STILL.replace(**{name: 1}))
     assert after.shape == before.shape
     assert after.dtype == np.uint8
     assert (after != before).mean() > 0.3
@@ -45,7 +45,7 @@ def test_each_is_switched_on_by_its_own_field(name: str) -> None:
 
 @given(seeds, st.sampled_from(NAMES))
 def test_the_same_seed_gives_the_same_light(seed: int, name: str) -> None:
-    recipe = STILL.but(**{name: 1})
+    recipe = STILL.replace(**{name: 1})
     assert (change_light(generator(seed), picture(), recipe) == change_light(generator(seed), picture(), recipe)).all()
 
 
@@ -69,13 +69,13 @@ def test_a_strength_of_zero_is_no_change(seed: int) -> None:
 
 
 def test_grey_windows_have_no_colour() -> None:
-    for recipe in (STILL.but(grey=1), STILL.but(grey=1, colour=1)):
+    for recipe in (STILL.replace(grayscale=1), STILL.replace(grayscale=1, color_jitter=1)):
         grey = change_light(generator(0), picture(), recipe)
         assert (grey[..., 0] == grey[..., 1]).all()
         assert (grey[..., 0] == grey[..., 2]).all()
         assert grey.std() > 10
     luma = picture() @ (0.299, 0.587, 0.114)
-    assert np.abs(change_light(generator(0), picture(), STILL.but(grey=1))[..., 0] - luma).max() < 1
+    assert np.abs(change_light(generator(0), picture(), STILL.replace(grayscale=1))[..., 0] - luma).max() < 1
 
 
 @given(seeds)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tallymark.geometry import Boxes, Labels, Masks, RotatedBoxes
 from tallymark.modalities.image.crop import warp
-from tallymark.modalities.image.transforms import Part, cover, move, shift
+from tallymark.modalities.image.transforms import Region, cover, move, shift
 from tests.modalities.image.painted import generator, painted, rows, seeds, share, some_masks, some_rotated
 
 MIRROR_5 = np.array([[-1.0, 0, 5], [0, 1, 0]])
@@ -151,13 +151,13 @@ def test_no_shapes_move_nowhere() -> None:
         moved, kept = move(none, QUARTER, 9, 9)
         assert len(moved) == len(kept) == 0
         assert type(moved) is type(none)
-        left, kept = cover(none, Part(0, 0, 3, 3))
+        left, kept = cover(none, Region(0, 0, 3, 3))
         assert len(left) == len(kept) == 0
 
 
 def test_labels_have_no_place() -> None:
     labels = Labels(np.array([4, 7]))
-    for moved, kept in (move(labels, QUARTER, 9, 9), cover(labels, Part(0, 0, 9, 9))):
+    for moved, kept in (move(labels, QUARTER, 9, 9), cover(labels, Region(0, 0, 9, 9))):
         assert moved is labels
         assert kept.tolist() == [0, 1]
 
@@ -165,19 +165,19 @@ def test_labels_have_no_place() -> None:
 @pytest.mark.parametrize(
     ("part", "left"),
     [
-        (Part(0, 0, 13, 50), [13, 10, 7, 10]),  # its left side
-        (Part(15, 0, 30, 50), [10, 10, 5, 10]),  # its right side
-        (Part(0, 0, 50, 13), [10, 13, 10, 7]),  # its top
-        (Part(0, 16, 50, 13), [10, 10, 10, 6]),  # its bottom
-        (Part(0, 0, 15, 15), [10, 10, 10, 10]),  # a corner
-        (Part(12, 0, 5, 50), [10, 10, 10, 10]),  # a stripe through it
-        (Part(30, 30, 5, 5), [10, 10, 10, 10]),  # nothing
-        (Part(0, 0, 17, 50), None),  # seven tenths
-        (Part(11, 11, 8, 8), None),  # the middle, 64 of 100
-        (Part(0, 0, 50, 50), None),
+        (Region(0, 0, 13, 50), [13, 10, 7, 10]),  # its left side
+        (Region(15, 0, 30, 50), [10, 10, 5, 10]),  # its right side
+        (Region(0, 0, 50, 13), [10, 13, 10, 7]),  # its top
+        (Region(0, 16, 50, 13), [10, 10, 10, 6]),  # its bottom
+        (Region(0, 0, 15, 15), [10, 10, 10, 10]),  # a corner
+        (Region(12, 0, 5, 50), [10, 10, 10, 10]),  # a stripe through it
+        (Region(30, 30, 5, 5), [10, 10, 10, 10]),  # nothing
+        (Region(0, 0, 17, 50), None),  # seven tenths
+        (Region(11, 11, 8, 8), None),  # the middle, 64 of 100
+        (Region(0, 0, 50, 50), None),
     ],
 )
-def test_what_is_left_of_a_covered_box(part: Part, left: list[int] | None) -> None:
+def test_what_is_left_of_a_covered_box(part: Region, left: list[int] | None) -> None:
     shapes, kept = cover(Boxes.of(np.array([[10, 10, 10, 10]])), part)
     assert rows(shapes).tolist() == ([] if left is None else [left])
     assert len(kept) == len(shapes)
@@ -189,7 +189,7 @@ def test_covered_masks_lose_their_pixels(seed: int) -> None:
     masks = some_masks(rng, [0, 1]).shapes
     assert isinstance(masks, Masks)
     left, top, width, height = rng.integers(0, 40, 4).tolist()
-    shapes, kept = cover(masks, Part(left, top, width, height))
+    shapes, kept = cover(masks, Region(left, top, width, height))
     assert isinstance(shapes, Masks)
     for mask in range(2):
         wanted = masks.picture(mask).copy()
@@ -202,6 +202,6 @@ def test_covered_masks_lose_their_pixels(seed: int) -> None:
 
 def test_rotated_boxes_covered_by_more_than_three_fifths_go() -> None:
     boxes = RotatedBoxes.of(np.array([[20, 20, 10, 10, 0.0], [20, 20, 10, 10, np.pi / 4]]))
-    assert cover(boxes, Part(0, 0, 20, 50))[1].tolist() == [0, 1]
-    assert cover(boxes, Part(0, 0, 21, 50))[1].tolist() == [0], "of the other 63 %"
-    assert cover(boxes, Part(0, 0, 22, 50))[1].tolist() == []
+    assert cover(boxes, Region(0, 0, 20, 50))[1].tolist() == [0, 1]
+    assert cover(boxes, Region(0, 0, 21, 50))[1].tolist() == [0], "of the other 63 %"
+    assert cover(boxes, Region(0, 0, 22, 50))[1].tolist() == []

@@ -15,7 +15,7 @@ from tallymark.geometry.points_in_boxes import inside, points_inside
 from tallymark.geometry.rotated_boxes import intersection_area
 from tallymark.modalities.lidar.augmentation import Bank, Cloud, change_cloud, join_clouds, move_cloud
 
-STILL = LidarRecipe().but(turn=0, scale=1, mirror=0, flip=0, drop=0, paste=0)
+STILL = LidarRecipe().replace(rotate_degrees=0, scale_jitter=1, hflip=0, vflip=0, point_dropout=0, gt_paste=0)
 """A recipe that changes nothing."""
 GROUND = -1.8
 
@@ -64,7 +64,7 @@ def test_corners_and_points_go_the_same_way(seed: int, turn: float, scale: float
     # The corners are points like any other, so they show where the change takes what is at a corner.
     carried = np.column_stack([corners(made.volumes).reshape(-1, 3), np.zeros((8 * len(made.volumes), 2))])
     cloud = replace(made, points=np.concatenate([made.points, carried.astype(np.float32)]))
-    recipe = STILL.but(turn=turn, scale=scale, mirror=mirrors[0], flip=mirrors[1])
+    recipe = STILL.replace(rotate_degrees=turn, scale_jitter=scale, hflip=mirrors[0], vflip=mirrors[1])
     moved = change_cloud(rng, cloud, recipe)
     wanted = moved.points[len(made.points) :, :3].reshape(-1, 8, 3)
     if mirrors[0] != mirrors[1]:  # left and right change places
@@ -80,17 +80,17 @@ def test_corners_and_points_go_the_same_way(seed: int, turn: float, scale: float
 def test_a_mirror_swaps_left_and_right_and_a_flip_front_and_back() -> None:
     one = Cloud(np.array([[10, 2, 1, 7, 0.2]], np.float32), Cuboids.of([[10, 2, 1, 2, 4, 1.5, 0.3]]), np.array([1]))
     rng = np.random.default_rng(0)
-    mirrored = change_cloud(rng, one, STILL.but(mirror=1))
+    mirrored = change_cloud(rng, one, STILL.replace(hflip=1))
     assert np.allclose(mirrored.points, [[10, -2, 1, 7, 0.2]])
     assert np.allclose(np.concatenate(mirrored.volumes.columns), [10, -2, 1, 2, 4, 1.5, -0.3])
-    flipped = change_cloud(rng, one, STILL.but(flip=1))
+    flipped = change_cloud(rng, one, STILL.replace(vflip=1))
     assert np.allclose(flipped.points, [[-10, 2, 1, 7, 0.2]])
     assert np.allclose(np.concatenate(flipped.volumes.columns), [-10, 2, 1, 2, 4, 1.5, np.pi - 0.3])
 
 
 def test_changes_stay_within_the_recipe_and_reach_its_ends() -> None:
     one = Cloud(np.empty((0, 5), np.float32), Cuboids.of([[10, 0, 0, 2, 4, 1, 0]]), np.array([0]))
-    recipe = STILL.but(turn=30, scale=1.1)
+    recipe = STILL.replace(rotate_degrees=30, scale_jitter=1.1)
     moved = [change_cloud(np.random.default_rng(k), one, recipe).volumes for k in range(300)]
     yaw, length = np.degrees([v.yaw[0] for v in moved]), np.array([v.length[0] for v in moved]) / 4
     assert -30 <= yaw.min() < -25
@@ -101,7 +101,10 @@ def test_changes_stay_within_the_recipe_and_reach_its_ends() -> None:
 
 def test_points_are_dropped_by_lot() -> None:
     cloud = street(np.random.default_rng(0), floor=5000)
-    left = [len(change_cloud(np.random.default_rng(k), cloud, STILL.but(drop=0.4)).points) for k in range(60)]
+    left = [
+        len(change_cloud(np.random.default_rng(k), cloud, STILL.replace(point_dropout=0.4)).max_points)
+        for k in range(60)
+    ]
     share = 1 - np.array(left) / len(cloud.points)
     assert share.min() < 0.1
     assert 0.3 < share.max() < 0.43
@@ -132,7 +135,7 @@ def test_pasted_volumes_meet_no_others_and_bring_their_points(seed: int) -> None
     rng = np.random.default_rng(seed)
     bank = Bank.of([street(rng) for _ in range(2)])
     cloud = street(rng, count=8)
-    made = bank.paste(rng, cloud, STILL.but(paste=6))
+    made = bank.paste(rng, cloud, STILL.replace(gt_paste=6))
     old, new = len(cloud.volumes), len(made.volumes)
     assert old <= new <= old + 6
     np.testing.assert_array_equal(made.label[:old], cloud.label)
@@ -175,7 +178,7 @@ def plane(slope: float = 0.0, ground: float = GROUND) -> Cloud:
 @given(seeds)
 def test_the_sensor_sees_the_same_side(seed: int) -> None:
     bank = Bank.of([one_car()])
-    made = bank.paste(np.random.default_rng(seed), plane(), STILL.but(paste=1))
+    made = bank.paste(np.random.default_rng(seed), plane(), STILL.replace(gt_paste=1))
     assert len(made.volumes) == 1
     own = made.points[inside(made.points, made.volumes)[0]]
     assert np.allclose(np.hypot(own[:, 0], own[:, 1]).mean(), 14.6, atol=0.02)
@@ -185,13 +188,13 @@ def test_the_sensor_sees_the_same_side(seed: int) -> None:
 
 @pytest.mark.parametrize(("ground", "lift"), [(GROUND, 0.0), (GROUND + 1, 1.0), (GROUND - 1, -1.0)])
 def test_a_volume_is_put_on_the_ground_that_is_there(ground: float, lift: float) -> None:
-    made = Bank.of([one_car()]).paste(np.random.default_rng(0), plane(ground=ground), STILL.but(paste=1))
+    made = Bank.of([one_car()]).paste(np.random.default_rng(0), plane(ground=ground), STILL.replace(gt_paste=1))
     assert np.isclose(made.volumes.z[0], GROUND + 0.8 + lift, atol=0.02)
     assert points_inside(made.points, made.volumes)[0] >= 40
 
 
 def test_nothing_is_put_onto_a_roof_a_wall_or_into_the_unseen() -> None:
-    bank, recipe = Bank.of([one_car()]), STILL.but(paste=4)
+    bank, recipe = Bank.of([one_car()]), STILL.replace(gt_paste=4)
     rng = np.random.default_rng(0)
     assert len(bank.paste(rng, plane(ground=GROUND + 3), recipe).volumes) == 0
     nothing = replace(plane(), points=np.empty((0, 5), np.float32))
@@ -204,7 +207,7 @@ def test_nothing_is_put_onto_a_roof_a_wall_or_into_the_unseen() -> None:
 
 def test_a_front_view_stays_one() -> None:
     bank, rng = Bank.of([one_car()]), np.random.default_rng(0)
-    made = [bank.paste(rng, plane(), STILL.but(paste=1, front=40)).volumes for _ in range(100)]
+    made = [bank.paste(rng, plane(), STILL.replace(gt_paste=1, fov_degrees=40)).volumes for _ in range(100)]
     bearing = np.degrees([np.arctan2(one.y[0], one.x[0]) for one in made])
     assert np.abs(bearing).max() <= 40
     assert np.ptp(bearing) > 70
@@ -213,13 +216,13 @@ def test_a_front_view_stays_one() -> None:
 def test_rare_classes_are_as_likely_as_common_ones() -> None:
     common = [replace(one_car(distance), label=np.array([0])) for distance in np.linspace(10, 30, 19)]
     bank, rng = Bank.of([*common, one_car(20.0)]), np.random.default_rng(0)
-    label = [int(bank.paste(rng, plane(), STILL.but(paste=1)).label[0]) for _ in range(200)]
+    label = [int(bank.paste(rng, plane(), STILL.replace(gt_paste=1)).label[0]) for _ in range(200)]
     assert 70 < label.count(2) < 130
 
 
 def test_an_empty_bank_pastes_nothing() -> None:
     cloud = street(np.random.default_rng(0))
-    assert Bank.of([]).paste(np.random.default_rng(0), cloud, STILL.but(paste=5)) is cloud
+    assert Bank.of([]).paste(np.random.default_rng(0), cloud, STILL.replace(gt_paste=5)) is cloud
     assert Bank.of([one_car()]).paste(np.random.default_rng(0), cloud, STILL) is cloud
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.modalities.lidar.bev import LISTED, MANY, Bird, Board, bin_points, list_points
+from tallymark.modalities.lidar.bev import LISTED, MANY, BEVCanvas, BEVGrid, bin_points, pillar_points
 
-SMALL = Bird(reach=4, low=-1, high=3, cell=0.5, slices=4)
+SMALL = BEVGrid(bev_range=4, z_min=-1, z_max=3, voxel_size=0.5, height_bins=4)
 
 
 def some_points(seed: int, count: int) -> np.ndarray:
@@ -25,7 +25,7 @@ def some_points(seed: int, count: int) -> np.ndarray:
     return points
 
 
-def plainly(points: np.ndarray, bird: Bird) -> np.ndarray:
+def plainly(points: np.ndarray, bird: BEVGrid) -> np.ndarray:
     grid = np.zeros((bird.side, bird.side, bird.channels))
     found: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for x, y, z, _, lag in points.tolist():
@@ -52,7 +52,7 @@ def test_bins_are_those_of_a_plain_loop(seed: int, count: int) -> None:
 
 
 def test_a_board_shows_only_what_was_drawn_last() -> None:
-    board = Board(SMALL)
+    board = BEVCanvas(SMALL)
     for seed, count in ((0, 300), (1, 4), (2, 100)):
         points = some_points(seed, count)
         assert np.array_equal(board.draw(points), bin_points(points, SMALL))
@@ -74,23 +74,26 @@ def test_many_points_count_as_one() -> None:
 def test_few_points_are_no_trouble(count: int) -> None:
     points = np.full((count, 5), 100, np.float32)
     assert not bin_points(points, SMALL).any()
-    assert (list_points(points, SMALL, 3)[:, 0] == -1).all()
+    assert (pillar_points(points, SMALL, 3)[:, 0] == -1).all()
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(4, 300))
 def test_listed_points_can_be_put_back(seed: int, count: int) -> None:
     points = some_points(seed, count)
     grid = plainly(points, SMALL)
-    listed = list_points(points, SMALL, 300)
+    listed = pillar_points(points, SMALL, 300)
     assert listed.shape == (300, LISTED)
     used = listed[listed[:, 0] >= 0]
     assert not listed[len(used) :, 1:].any()
     assert (listed[len(used) :, 0] == -1).all()
     row, column = np.divmod(used[:, 0].astype(int), SMALL.side)
-    x, y = ((at + 0.5 + offset) * SMALL.cell - SMALL.reach for at, offset in ((column, used[:, 1]), (row, used[:, 2])))
+    x, y = (
+        (at + 0.5 + offset) * SMALL.voxel_size - SMALL.bev_range
+        for at, offset in ((column, used[:, 1]), (row, used[:, 2]))
+    )
     back = np.column_stack([x, y, used[:, 3] * 4 - 1, np.zeros(len(used)), used[:, 4]])
     assert (np.abs(used[:, 1:3]) <= 0.5 + 1e-6).all()
-    assert np.allclose(used[:, 5], np.hypot(x, y) / SMALL.reach, atol=1e-6)
+    assert np.allclose(used[:, 5], np.hypot(x, y) / SMALL.bev_range, atol=1e-6)
     filled = np.zeros(grid.shape[:2])
     np.add.at(filled, (row, column), 1)
     assert np.allclose(np.log1p(filled) / math.log1p(MANY), grid[..., -2])
@@ -101,12 +104,12 @@ def test_listed_points_can_be_put_back(seed: int, count: int) -> None:
 
 def test_of_too_many_points_some_are_listed() -> None:
     points = np.random.default_rng(0).uniform(-0.9, 0.9, (1000, 5)).astype(np.float32)
-    even = list_points(points, SMALL, 100)
-    assert np.array_equal(even, list_points(points[::10], SMALL, 100))
-    drawn = [list_points(points, SMALL, 100, np.random.default_rng(seed)) for seed in (1, 1, 2)]
+    even = pillar_points(points, SMALL, 100)
+    assert np.array_equal(even, pillar_points(points[::10], SMALL, 100))
+    drawn = [pillar_points(points, SMALL, 100, np.random.default_rng(seed)) for seed in (1, 1, 2)]
     assert np.array_equal(drawn[0], drawn[1])
     assert not np.array_equal(drawn[0], drawn[2])
-    whole = list_points(points, SMALL, 1000)
+    whole = pillar_points(points, SMALL, 1000)
     assert len(np.unique(drawn[0], axis=0)) == 100
     assert len(np.unique(np.concatenate([whole, drawn[0]]), axis=0)) == 1000
 
@@ -114,6 +117,6 @@ def test_of_too_many_points_some_are_listed() -> None:
 def test_a_bird_that_sees_nothing_is_refused() -> None:
     for wrong in ((0, -1, 3, 0.5, 4), (4, 3, -1, 0.5, 4), (4, -1, 3, 0, 4), (4, -1, 3, 0.5, 0), (4, -1, 3, 100, 4)):
         with pytest.raises(ValueError, match="nothing to be seen"):
-            Bird(*wrong)
+            BEVGrid(*wrong)
     with pytest.raises(ValueError, match="numbered"):
-        list_points(np.zeros((1, 5), np.float32), Bird(2049, -1, 1, 1, 1), 1)
+        pillar_points(np.zeros((1, 5), np.float32), BEVGrid(2049, -1, 1, 1, 1), 1)

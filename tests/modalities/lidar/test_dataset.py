@@ -13,33 +13,35 @@ import torch
 
 import tallymark
 from tallymark.core.problems import EVERY, BadInput, Problems
-from tallymark.core.recipe import LidarRecipe, class_groups
+from tallymark.core.recipe import LidarRecipe, head_groups_of
 from tallymark.data.catalog import Catalog
-from tallymark.detector.coders import CODES
-from tallymark.detector.network import Centres, make_network
+from tallymark.detector.coders import CODERS
+from tallymark.detector.network import CenterDetector, make_network
 from tallymark.geometry.points_in_boxes import points_inside
 from tallymark.geometry.poses import Poses
-from tallymark.inference.metadata import Card
-from tallymark.inference.pipeline import Maps, Model, look, mean_maps
+from tallymark.inference.metadata import Metadata
+from tallymark.inference.pipeline import Maps, Model, infer, mean_maps
 from tallymark.inference.predictor import Predictor
 from tallymark.inference.session import Session
-from tallymark.modalities.lidar.dataset import Sweeps
-from tallymark.modalities.lidar.sweeps import Scan, ahead_of, find_ground, read_scan, seen_from_above
+from tallymark.modalities.lidar.dataset import LidarDataset
+from tallymark.modalities.lidar.sweeps import Scan, bev_input, estimate_ground_height, in_field_of_view, read_scan
 from tallymark.training.adapter import as_model
-from tallymark.training.batches import centre_truth
+from tallymark.training.batches import center_targets
 from tallymark.training.export import export
 from tests.formats.sets import put, put_sweep
 from tests.sets import copy_of
 
 GROUPS = "car | bus, truck, other_vehicle | pedestrian, animal"
-RECIPE = LidarRecipe().but(width=4, neck=8, reach=32, cell=0.5, slices=6, groups=GROUPS, points=4000)
-STILL = RECIPE.but(turn=0, scale=1, mirror=0, flip=0, drop=0, paste=0, balance=0)
-READERS = pytest.mark.parametrize("reader", ["bins", "pillars"])
+RECIPE = LidarRecipe().replace(
+    width=4, neck=8, bev_range=32, voxel_size=0.5, height_bins=6, head_groups=GROUPS, max_points=4000
+)
+STILL = RECIPE.replace(rotate_degrees=0, scale_jitter=1, hflip=0, vflip=0, point_dropout=0, gt_paste=0, class_balance=0)
+READERS = pytest.mark.parametrize("bev_encoder", ["bins", "pillars"])
 
 
 @pytest.fixture(scope="module")
 def catalog(sets: Path) -> Catalog:
-    return tallymark.read("lyft", sets / "lyft").of("train")
+    return tallymark.read("lyft", sets / "lyft").in_split("train")
 
 
 def kitti(folder: Path) -> Catalog:
@@ -58,7 +60,7 @@ def kitti(folder: Path) -> Catalog:
 
 @READERS
 def test_volumes_are_where_the_network_sees_points(catalog: Catalog, reader: str) -> None:
-    source = Sweeps(catalog, RECIPE.but(reader=reader, drop=0))
+    source = LidarDataset(catalog, RECIPE.replace(bev_encoder=reader, point_dropout=0))
     for number in range(6):
         window = source.window(np.random.default_rng(number), number % len(source), False)
         volumes: Any = window.shapes
@@ -79,7 +81,7 @@ def test_volumes_are_where_the_network_sees_points(catalog: Catalog, reader: str
 
 
 def test_what_has_no_point_is_not_learned(catalog: Catalog) -> None:
-    source = Sweeps(catalog, STILL)
+    source = LidarDataset(catalog, STILL)
     truth = catalog.truth
     assert truth is not None
     learned = sum(len(source.load(item).volumes) for item in range(len(catalog)))
@@ -102,7 +104,7 @@ def test_rare_classes_are_seen_more_often(catalog: Catalog) -> None:
     changed = replace(catalog, truth=replace(truth, label=np.where(rare, 2, 0)))
 
     def seen(balance: float) -> float:
-        source = Sweeps(changed, STILL.but(balance=balance))
+        source = LidarDataset(changed, STILL.replace(class_balance=balance))
         source.load = lambda item: drawn.append(item) or type(source).load(source, item)  # type: ignore[method-assign, func-returns-value]
         drawn: list[int] = []
         for number in range(60):
@@ -115,11 +117,11 @@ def test_rare_classes_are_seen_more_often(catalog: Catalog) -> None:
 
 def test_a_sweep_that_cannot_be_read_is_noted_and_passed_over(sets: Path, tmp_path: Path) -> None:
     folder = copy_of(sets, "lyft", tmp_path)
-    damaged = tallymark.read("lyft", folder).of("train")
+    damaged = tallymark.read("lyft", folder).in_split("train")
     path = damaged.path(0)
     assert path is not None
     path.write_bytes(path.read_bytes()[:-3])
-    source = Sweeps(damaged, STILL)
+    source = LidarDataset(damaged, STILL)
     assert len(source.load(0).points) == len(source.load(1).points)
     source.load(0)
     (problem,) = source.problems
@@ -127,27 +129,27 @@ def test_a_sweep_that_cannot_be_read_is_noted_and_passed_over(sets: Path, tmp_pa
     for item in range(len(damaged)):
         damaged.path(item).write_bytes(b"")  # type: ignore[union-attr]
     with pytest.raises(BadInput):
-        Sweeps(damaged, STILL).load(0)
+        LidarDataset(damaged, STILL).load(0)
 
 
 def test_what_cannot_be_trained_is_refused(catalog: Catalog) -> None:
     with pytest.raises(BadInput, match="no_truth"):
-        Sweeps(replace(catalog, truth=None), RECIPE)
-    for wrong in ({"cell": 0.3}, {"reach": 30}, {"low": 5}):
+        LidarDataset(replace(catalog, truth=None), RECIPE)
+    for wrong in ({"voxel_size": 0.3}, {"bev_range": 30}, {"z_min": 5}):
         with pytest.raises(BadInput, match="bad_option"):
-            Sweeps(catalog, RECIPE.but(**wrong))
-    with pytest.raises(BadInput, match="plain"):
-        make_network(RECIPE.but(backbone="lite0"), 9)
+            LidarDataset(catalog, RECIPE.replace(**wrong))
+    with pytest.raises(BadInput, match="mini_resnet"):
+        make_network(RECIPE.replace(backbone="efficientnet_lite0"), 9)
 
 
 def perfect(recipe: LidarRecipe, scans: Sequence[Any], classes: int, groups: list[int]) -> Model:
     """A model that tells the truth of one sample after another, and nonsense in the maps of other groups."""
-    code, given = CODES["cuboids"], iter(scans)
+    code, given = CODERS["cuboids"], iter(scans)
 
     def tell(seen: np.ndarray) -> Maps:
         window = next(given)
         assert (seen[0] == window.picture).all()
-        truth = centre_truth([window], code, classes, recipe.stride)
+        truth = center_targets([window], code, classes, recipe.stride)
         count, (height, width) = max(groups) + 1, truth.heat.shape[2:]
         values = np.full((1, count, code.values, height, width), 77.0)
         quality = np.full((1, count, height, width), 0.01)
@@ -162,18 +164,18 @@ def perfect(recipe: LidarRecipe, scans: Sequence[Any], classes: int, groups: lis
 
 @READERS
 def test_what_a_perfect_model_tells_is_the_truth_in_the_world(catalog: Catalog, reader: str) -> None:
-    recipe, truth = STILL.but(reader=reader, points=40000, stride=4), catalog.truth
+    recipe, truth = STILL.replace(bev_encoder=reader, max_points=40000, stride=4), catalog.truth
     assert truth is not None
-    source, groups = Sweeps(catalog, recipe), class_groups(recipe, truth.classes)
+    source, groups = LidarDataset(catalog, recipe), head_groups_of(recipe, truth.classes)
     scans = [source.window(np.random.default_rng(0), item, True) for item in range(len(catalog))]
     model = perfect(recipe, scans, len(truth.classes), groups)
-    raw = look(catalog, [model], recipe, Problems(EVERY), classes=truth.classes)
+    raw = infer(catalog, [model], recipe, Problems(EVERY), classes=truth.classes)
     found = raw.found
     assert found is not None
     assert found.classes == truth.classes
-    sure = found.keep(found.confidence > 0.5)
+    sure = found.filter(found.scores > 0.5)
     assert len(sure) > 20
-    pairs = sure.shapes.pairs(truth.shapes, sure.item * 100 + sure.kind, truth.item * 100 + truth.kind, 0.99)
+    pairs = sure.shapes.pairs(truth.shapes, sure.item * 100 + sure.kind, truth.item * 100 + truth.labels, 0.99)
     assert len(np.unique(pairs.first)) == len(sure)
 
 
@@ -183,16 +185,16 @@ def test_kitti_is_seen_from_its_ground(tmp_path: Path) -> None:
     assert scan.points.shape == (4600, 5)
     assert scan.stand.translation[0, 2] == pytest.approx(-1.7, abs=0.02)
     assert catalog.truth is not None
-    recipe = STILL.but(front=45, groups="")
-    source = Sweeps(catalog, recipe)
+    recipe = STILL.replace(fov_degrees=45, head_groups="")
+    source = LidarDataset(catalog, recipe)
     cloud = source.load(0)
     assert points_inside(cloud.points, cloud.volumes).tolist() == [300]
     assert cloud.points[:, 0].min() >= 0
     window = source.window(np.random.default_rng(0), 0, True)
     model = perfect(recipe, [window], 9, [0] * 9)
-    found = look(catalog, [model], recipe, Problems(EVERY), classes=catalog.truth.classes).found
+    found = infer(catalog, [model], recipe, Problems(EVERY), classes=catalog.truth.classes).found
     assert found is not None
-    best = found.keep(found.confidence > 0.5)
+    best = found.filter(found.scores > 0.5)
     shared, union = best.shapes.overlap(catalog.truth.shapes, np.zeros(1, int), np.zeros(1, int))
     assert shared / union > 0.99
 
@@ -201,21 +203,23 @@ def test_the_ground_is_found_below_what_stands_on_it() -> None:
     rng = np.random.default_rng(0)
     road = np.column_stack([rng.uniform(-20, 20, (3000, 2)), rng.normal(-1.9, 0.02, 3000)])
     roof = np.column_stack([rng.uniform(-1, 1, (9000, 2)), np.full(9000, 0.4)])  # its own, seen by most of the beams
-    assert find_ground(np.concatenate([road, roof])) == pytest.approx(-1.9, abs=0.1)
-    assert find_ground(np.empty((0, 4))) == 0
+    assert estimate_ground_height(np.concatenate([road, roof])) == pytest.approx(-1.9, abs=0.1)
+    assert estimate_ground_height(np.empty((0, 4))) == 0
 
 
 def test_only_the_front_is_seen() -> None:
     points = np.array([[10, 0, 0, 0, 0], [0, 10, 0, 0, 0], [-10, 0.1, 0, 0, 0], [5, -5.1, 0, 0, 0]], np.float32)
-    assert ahead_of(points, 45).tolist() == [True, False, False, False]
-    assert ahead_of(points, 180).all()
-    assert np.count_nonzero(seen_from_above(points, RECIPE.but(front=45))[..., -2]) == 1
-    assert np.count_nonzero(seen_from_above(points, RECIPE)[..., -2]) == 4
+    assert in_field_of_view(points, 45).tolist() == [True, False, False, False]
+    assert in_field_of_view(points, 180).all()
+    assert np.count_nonzero(bev_input(points, RECIPE.replace(fov_degrees=45))[..., -2]) == 1
+    assert np.count_nonzero(bev_input(points, RECIPE)[..., -2]) == 4
 
 
 def test_a_cell_is_described_by_the_strongest_of_its_points() -> None:
-    network = make_network(RECIPE.but(reader="pillars"), 9, class_groups(RECIPE.but(groups=""), ["a"] * 9))
-    assert isinstance(network, Centres)
+    network = make_network(
+        RECIPE.replace(bev_encoder="pillars"), 9, head_groups_of(RECIPE.replace(head_groups=""), ["a"] * 9)
+    )
+    assert isinstance(network, CenterDetector)
     two, another, none = (
         [[3, 0.1, 0.2, 0.5, 0, 0.1], [3, -0.4, 0, 0.9, 0, 0.1]],
         [200, 0, 0, 0.2, 0, 0.5],
@@ -232,20 +236,20 @@ def test_a_cell_is_described_by_the_strongest_of_its_points() -> None:
 
 @READERS
 def test_the_file_says_what_the_network_says(reader: str, catalog: Catalog, tmp_path: Path) -> None:
-    recipe, truth = RECIPE.but(reader=reader), catalog.truth
+    recipe, truth = RECIPE.replace(bev_encoder=reader), catalog.truth
     assert truth is not None
-    network = make_network(recipe, 9, class_groups(recipe, truth.classes)).eval()
-    export(network, Card("lyft", recipe, truth.classes), tmp_path / "model.onnx")
+    network = make_network(recipe, 9, head_groups_of(recipe, truth.classes)).eval()
+    export(network, Metadata("lyft", recipe, truth.classes), tmp_path / "model.onnx")
     session, model = Session(tmp_path / "model.onnx"), as_model(network)
-    source = Sweeps(catalog, recipe)
+    source = LidarDataset(catalog, recipe)
     seen = np.stack([source.window(np.random.default_rng(k), k, False).picture for k in range(3)])
     told, file = model(seen), session(seen)
-    assert told["values"].shape == (3, 4 * CODES["cuboids"].values, 32, 32)
+    assert told["values"].shape == (3, 4 * CODERS["cuboids"].values, 32, 32)
     assert told["quality"].shape == (3, 4, 32, 32)
     for name, part in told.items():
         np.testing.assert_allclose(file[name], part, atol=2e-4)
-    one = look(catalog, [model], recipe.but(views=8), Problems(EVERY), classes=truth.classes).found
-    other = look(catalog, [session], recipe.but(views=8), Problems(EVERY), classes=truth.classes).found
+    one = infer(catalog, [model], recipe.replace(tta=8), Problems(EVERY), classes=truth.classes).found
+    other = infer(catalog, [session], recipe.replace(tta=8), Problems(EVERY), classes=truth.classes).found
     assert one is not None
     assert other is not None
     assert abs(len(one) - len(other)) <= 0.02 * len(one)
@@ -254,11 +258,11 @@ def test_the_file_says_what_the_network_says(reader: str, catalog: Catalog, tmp_
 @READERS
 def test_every_view_shows_the_same_scan(reader: str) -> None:
     """Of eight views of a single point, each has it in a place of its own."""
-    recipe = RECIPE.but(reader=reader, points=64)
+    recipe = RECIPE.replace(bev_encoder=reader, max_points=64)
     points = np.zeros((1, 5), np.float32)
     points[0, :3] = (10.2, 5.3, 1)
     scan = Scan(points, Poses.of([1, 0, 0, 0], [0, 0, 0]))
-    grid = seen_from_above(scan.points, recipe)
+    grid = bev_input(scan.points, recipe)
     shown: list[np.ndarray] = []
 
     def model(seen: np.ndarray) -> Maps:
@@ -267,7 +271,7 @@ def test_every_view_shows_the_same_scan(reader: str) -> None:
             "presence": np.zeros(1)
         }
 
-    mean_maps(grid, [model], recipe.but(views=8))
+    mean_maps(grid, [model], recipe.replace(tta=8))
     cells = set()
     for one in shown:
         if reader == "bins":
@@ -282,8 +286,10 @@ def test_every_view_shows_the_same_scan(reader: str) -> None:
 
 def test_models_that_see_another_ground_do_not_go_together(tmp_path: Path) -> None:
     paths = [tmp_path / f"{number}.onnx" for number in range(3)]
-    for path, recipe in zip(paths, (RECIPE, RECIPE.but(cell=0.25, reach=16), RECIPE.but(groups="")), strict=True):
-        export(make_network(recipe, 2).eval(), Card("lyft", recipe, ("car", "bus")), path)
+    for path, recipe in zip(
+        paths, (RECIPE, RECIPE.replace(voxel_size=0.25, bev_range=16), RECIPE.replace(head_groups="")), strict=True
+    ):
+        export(make_network(recipe, 2).eval(), Metadata("lyft", recipe, ("car", "bus")), path)
     for other in paths[1:]:
         with pytest.raises(BadInput, match="other_model"):
             Predictor([paths[0], other])
