@@ -9,7 +9,8 @@ import numpy as np
 
 from tallymark.api.models import refuse_paths
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import AudioRecipe, Recipe
+from tallymark.core.recipe import Recipe
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.formats import write_audacity, write_raven
 from tallymark.inference.predictor import Predicted
 from tallymark.io.tables import write_frame

@@ -14,7 +14,8 @@ import polars as pl
 from tallymark.api.data import read, write
 from tallymark.core.options import parse_options
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, nearest
-from tallymark.core.recipe import ImageRecipe, Recipe
+from tallymark.core.recipe import Recipe
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.core.registry import Challenge, challenge, challenge_names
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog

@@ -17,13 +17,13 @@ LARGEST_SIDE = 100_000
 
 Missing = Literal["error", "empty"]
 Extra = Literal["error", "ignore"]
-Share = NewType("Share", float)
+Fraction = NewType("Fraction", float)
 """A number from 0 to 1."""
-Whole = NewType("Whole", int)
+NonNegativeInt = NewType("NonNegativeInt", int)
 """A whole number from 0 on."""
-Amount = NewType("Amount", float)
+NonNegativeFloat = NewType("NonNegativeFloat", float)
 """A number from 0 on."""
-Level = NewType("Level", float)
+AnyFloat = NewType("AnyFloat", float)
 """Any number, also below 0."""
 
 
@@ -189,10 +189,10 @@ def _shape(value: object) -> tuple[int, int]:
 
 
 _CONVERTERS: dict[Any, Any] = {
-    Share: _share,
-    Amount: _amount,
-    Level: _level,
-    Whole: _whole,
+    Fraction: _share,
+    NonNegativeFloat: _amount,
+    AnyFloat: _level,
+    NonNegativeInt: _whole,
     float: _number,
     int: _count,
     str: str,
@@ -201,10 +201,10 @@ _CONVERTERS: dict[Any, Any] = {
     tuple[int, int]: _shape,
 }
 _NAMES: dict[Any, str] = {
-    Share: "number from 0 to 1",
-    Amount: "number from 0 on",
-    Level: "number, also below 0",
-    Whole: "whole number from 0 on",
+    Fraction: "number from 0 to 1",
+    NonNegativeFloat: "number from 0 on",
+    AnyFloat: "number, also below 0",
+    NonNegativeInt: "whole number from 0 on",
     float: "number",
     int: "whole number",
     str: "text",

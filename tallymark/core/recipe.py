@@ -1,103 +1,130 @@
-"""Recipes: every number that decides how a model is trained and used, in one flat list.
+"""Recipe: every setting that decides how a model is trained and used, in one flat list.
 
-A challenge names presets of it in its `recipe.py`; `train CHALLENGE FOLDER key=value` replaces any of them.
+A challenge names presets in its `recipe.py`; `train CHALLENGE FOLDER key=value` replaces any field. Each modality adds
+the fields of its own medium. The stage of a field says when it acts, and so when it may still be changed.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self, TypeVar
 
-from tallymark.core.options import Amount, Level, Share, Whole, parse_options
+from tallymark.core.options import Fraction, NonNegativeFloat, NonNegativeInt, parse_options
 from tallymark.core.problems import BadInput, Problem, nearest
 
 Task = Literal["boxes", "masks", "labels", "events", "cuboids"]
+Stage = Literal["training", "model", "prediction", "postprocessing"]
+T = TypeVar("T")
+
+
+def training(default: T) -> T:
+    """A field that acts during training only."""
+    return field(default=default, metadata={"stage": "training"})
+
+
+def model(default: T) -> T:
+    """A field that shapes what the network is given, or what its outputs mean: models with another value differ."""
+    return field(default=default, metadata={"stage": "model"})
+
+
+def prediction(default: T) -> T:
+    """A field that may change from one prediction to the next, and changes the candidates."""
+    return field(default=default, metadata={"stage": "prediction"})
+
+
+def postprocessing(default: T) -> T:
+    """A field that decides only which candidates become predictions: changing it needs no inference."""
+    return field(default=default, metadata={"stage": "postprocessing"})
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What every training has.
+    """What the recipes of all modalities have in common.
 
-    The network
-    finds: what is found: boxes, masks (as turned rectangles), labels of whole pictures, instants in recordings, or
-    cuboids among the points of a lidar. It is the challenge's own: `train` does not change it.
-    backbone: `plain` residual blocks, or `lite0`, for which `weights=imagenet` exists.
-    weights: where the backbone starts: `none` (random), `imagenet`, a file of a state dict, or a run; of a run of a
-    network of the same kind, all of it starts there.
-    width: channels of the plain backbone's first stage. depth: its blocks per stage.
-    neck: channels of the pyramid. frozen: how many stages of the backbone stay as they were loaded.
-    stride: pixels to a cell of the grid of centres.
-    groups: classes that a part of the network of their own tells, as `car | bus, truck`; the others are one more.
+    Network
+    -------
+    task: what is predicted: `boxes`, `masks`, `labels` of whole images, `events` in recordings, or `cuboids` in lidar
+        sweeps. It belongs to the challenge: `train` does not change it.
+    backbone: `mini_resnet` (residual blocks), or `efficientnet_lite0`, for which `weights=imagenet` exists.
+    weights: initial weights: `none` (random), `imagenet`, the path of a state dict, or a run. From a run of the same
+        architecture, neck and head are loaded too.
+    width: channels of the first stage of `mini_resnet`. depth: its blocks per stage.
+    neck: channels of the feature pyramid. frozen_stages: backbone stages that are not trained.
+    stride: pixels per cell of the output grid.
+    head_groups: groups of classes with a regression head each, as `car | bus, truck`; other classes share one more.
 
-    The labels
-    smoothing: share of the truth given to the other classes. trim: share of each batch, those with the largest
-    loss, that is not learned from. Neither does anything unless labels are found. clean: learn from the clean
-    validation set too.
+    Labels
+    ------
+    label_smoothing: probability given to all classes. loss_trim: share of each batch, those with the largest loss,
+        that is ignored. Both for the task `labels` only. train_on_val: train on the official validation split too.
 
-    The training
-    folds: parts that the training set is dealt into. models: how many of these are held out, with a model for each.
-    apart: what stays together in a fold: `groups` (source, look-alikes, ...), or nothing but single `items`.
-    epochs: times that every item is seen. batch: windows at a time; accumulate: batches to a step.
-    rate: learning rate at its height; body: how much of it the backbone gets. decay: weight decay.
-    warmup: share of the training in which the rate rises. average: how much of the averaged weights stays each step.
-    anchor: how much of the weights that it began with stays in those that predict.
-    clip: largest norm of the gradients. precision: `auto` takes bf16 where the machine is fast at it.
-    calm: the last share of a training, without mixing. judged: how often the model is judged by the official rule on
-    the way. seed: of everything random.
+    Optimisation
+    ------------
+    folds: cross-validation folds. train_folds: how many of them are held out in turn, with a model each.
+    fold_by: what stays together in a fold: `groups` (source, day, drive, near-duplicates) or single `items`.
+    epochs: passes over the training set. batch_size: crops per batch; accumulate: batches per optimiser step.
+    learning_rate: peak of the schedule; backbone_lr_scale: factor for the backbone. weight_decay: of AdamW.
+    warmup: share of the training in which the rate rises. ema_decay: decay of the weights' moving average.
+    weight_interpolation: share of the initial weights in the final ones (WiSE-FT).
+    grad_clip: maximum gradient norm. precision: `auto` takes bf16 where this machine computes it faster.
+    mix_off: last share of the training without mosaic, mixup and pasting.
+    evaluations: how often the EMA weights are evaluated by the official rule; the best checkpoint is kept.
+    seed: of all random numbers.
 
-    The predictions
-    views: 1, or the mean over 2 (mirrored), 4 (also upside down) or 8 (also turned) views of each item. Recordings have
-    one.
-    merge: what becomes of overlapping findings: `nms`, `soft` or `wbf`. overlap: from which overlap on.
-    cut: findings below this confidence are left out; cuts: of classes that have another one, as `bus 0.2, truck 0.4`.
-    gate: so are all findings of an item that seems to have none.
-    quality: how much the expected overlap counts in the confidence, against the heat.
-    grow: masks are made longer and wider by this factor: where they end, a network is unsure and tells too little.
+    Prediction
+    ----------
+    tta: test-time augmentation: mean over 1, 2 (mirrored), 4 (flipped) or 8 (rotated) views. Recordings have one.
+    fusion: of overlapping candidates: `nms`, `soft_nms` or `wbf`. nms_iou: IoU above which they overlap.
+    score_threshold: minimum confidence; class_thresholds: those of single classes, as `bus 0.2, truck 0.4`.
+    image_threshold: minimum probability that an item has any object at all.
+    quality_weight: weight of the predicted IoU in the confidence, against the heatmap (as a geometric mean).
+    mask_scale: factor on the sides of masks. Predicted masks are biased small, since their edges are uncertain.
     """
 
-    task: Task = "boxes"
-    backbone: Literal["mini_resnet", "efficientnet_lite0"] = "mini_resnet"
-    weights: str = "none"
-    width: int = 16
-    depth: int = 1
-    neck: int = 48
-    frozen_stages: Whole = Whole(0)
-    stride: Literal[2, 4, 8, 16] = 4
-    head_groups: str = ""
+    modality: ClassVar[str] = ""
 
-    label_smoothing: Share = Share(0.0)
-    loss_trim: Share = Share(0.0)
-    train_on_val: bool = False
+    task: Task = model("boxes")
+    backbone: Literal["mini_resnet", "efficientnet_lite0"] = training("mini_resnet")
+    weights: str = training("none")
+    width: int = training(16)
+    depth: int = training(1)
+    neck: int = training(48)
+    frozen_stages: NonNegativeInt = training(NonNegativeInt(0))
+    stride: Literal[2, 4, 8, 16] = model(4)
+    head_groups: str = model("")
 
-    folds: int = 10
-    train_folds: int = 1
-    fold_by: Literal["groups", "items"] = "groups"
-    epochs: int = 30
-    batch_size: int = 8
-    accumulate: int = 1
-    learning_rate: float = 2e-3
-    backbone_lr_scale: Share = Share(1.0)
-    weight_decay: Amount = Amount(0.01)
-    warmup: Share = Share(0.05)
-    ema_decay: Share = Share(0.998)
-    weight_interpolation: Share = Share(0.0)
-    grad_clip: float = 5.0
-    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    mix_off: Share = Share(0.1)
-    evaluations: int = 8
-    seed: Whole = Whole(0)
+    label_smoothing: Fraction = training(Fraction(0.0))
+    loss_trim: Fraction = training(Fraction(0.0))
+    train_on_val: bool = training(False)
 
-    tta: Literal[1, 2, 4, 8] = 1
-    fusion: Literal["nms", "soft_nms", "wbf"] = "nms"
-    nms_iou: Share = Share(0.5)
-    score_threshold: Share = Share(0.3)
-    class_thresholds: str = ""
-    image_threshold: Share = Share(0.0)
-    quality_weight: Share = Share(0.5)
-    mask_scale: float = 1.0
+    folds: int = training(10)
+    train_folds: int = training(1)
+    fold_by: Literal["groups", "items"] = training("groups")
+    epochs: int = training(30)
+    batch_size: int = training(8)
+    accumulate: int = training(1)
+    learning_rate: float = training(2e-3)
+    backbone_lr_scale: Fraction = training(Fraction(1.0))
+    weight_decay: NonNegativeFloat = training(NonNegativeFloat(0.01))
+    warmup: Fraction = training(Fraction(0.05))
+    ema_decay: Fraction = training(Fraction(0.998))
+    weight_interpolation: Fraction = training(Fraction(0.0))
+    grad_clip: float = training(5.0)
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = training("auto")
+    mix_off: Fraction = training(Fraction(0.1))
+    evaluations: int = training(8)
+    seed: NonNegativeInt = training(NonNegativeInt(0))
+
+    tta: Literal[1, 2, 4, 8] = prediction(1)
+    fusion: Literal["nms", "soft_nms", "wbf"] = postprocessing("nms")
+    nms_iou: Fraction = postprocessing(Fraction(0.5))
+    score_threshold: Fraction = postprocessing(Fraction(0.3))
+    class_thresholds: str = postprocessing("")
+    image_threshold: Fraction = postprocessing(Fraction(0.0))
+    quality_weight: Fraction = prediction(Fraction(0.5))
+    mask_scale: float = postprocessing(1.0)
 
     def replace(self, /, **given: object) -> Self:
         """The same with some fields replaced; an unknown field or a value that it cannot have is a `BadInput`."""
@@ -105,178 +132,43 @@ class Recipe:
 
     def save(self, path: Path) -> None:
         """Write it as TOML."""
-        path.write_text("".join(f"{name} = {_toml(value)}\n" for name, value in asdict(self).items()))
+        import tomli_w
 
+        path.write_text(tomli_w.dumps(asdict(self)))
 
-@dataclass(frozen=True)
-class ImageRecipe(Recipe):
-    """What trainings on pictures have too.
+    @classmethod
+    def names_at(cls, *stages: Stage) -> list[str]:
+        """The fields that act at these stages."""
+        return [one.name for one in fields(cls) if one.metadata["stage"] in stages]
 
-    The pictures
-    side: the longer side of a picture in the network's eyes. crop: side of the windows that are trained on.
-    aim: share of the windows that are placed on an object, however many pictures have none.
-    zoom: windows are shrunk or grown by up to this factor.
-    mirror, flip: share of windows turned left to right, upside down. turn: share turned by quarters.
-    tilt: largest turn in degrees by any angle (not with boxes). colour: strength of changes of colour and light.
-    grey, blur, noise, jpeg: share of windows that lose their colour, focus, cleanness, detail.
-    mosaic: share of windows put together from four. mixup, cutmix: share mixed with another.
-    """
-
-    image_size: int = 512
-    crop_size: int = 384
-    positive_crops: Share = Share(0.0)
-    scale_jitter: float = 1.4
-    hflip: Share = Share(0.5)
-    vflip: Share = Share(0.5)
-    rot90: Share = Share(0.75)
-    rotate_degrees: Amount = Amount(0.0)
-    color_jitter: Share = Share(0.4)
-    grayscale: Share = Share(0.05)
-    blur: Share = Share(0.1)
-    noise: Share = Share(0.1)
-    jpeg: Share = Share(0.1)
-    mosaic: Share = Share(0.0)
-    mixup: Share = Share(0.0)
-    cutmix: Share = Share(0.0)
-
-
-@dataclass(frozen=True)
-class AudioRecipe(Recipe):
-    """What trainings on recordings have too.
-
-    The sound
-    hertz: samples a second that recordings are resampled to. window, hop: seconds of a frame, and to the next one.
-    low: the lowest band in hertz. bands: how many there are. steady: whether each band is compared with what is usual
-    in it; block: frames that share one estimate of that; around: such blocks on either side that it is made from.
-
-    The windows
-    seconds: length of the windows that are trained on, a multiple of 16 frames. aim: share of them placed on a call.
-    hard: share of the others that are placed where an earlier stage of the training raised a false alarm.
-    paste: share of windows into which calls of elsewhere are mixed. louder, fainter: by how many decibels at most.
-    tilt: largest change of level between the lowest and the highest band, in decibels.
-    hide: share of windows of which a stretch of time or some bands are hidden.
-    gap: seconds between two calls at least.
-    """
-
-    task: Task = "events"
-    stride: Literal[2, 4, 8, 16] = 2
-    neck: int = 32
-
-    sample_rate: int = 1000
-    window_seconds: float = 0.256
-    hop_seconds: float = 0.032
-    fmin: float = 40.0
-    n_bins: int = 96
-    background_norm: bool = True
-    norm_block: int = 320
-    norm_context: Whole = Whole(3)
-
-    clip_seconds: float = 8.192
-    positive_crops: Share = Share(0.5)
-    hard_negatives: Share = Share(0.5)
-    call_mix: Share = Share(0.3)
-    mix_gain_high_db: Level = Level(6.0)
-    mix_gain_low_db: Level = Level(-10.0)
-    spectral_tilt_db: Amount = Amount(6.0)
-    spec_augment: Share = Share(0.3)
-    min_event_gap: float = 1.0
-
-
-@dataclass(frozen=True)
-class LidarRecipe(Recipe):
-    """What trainings on sweeps of a lidar have too.
-
-    The ground, seen from above
-    reader: what the network sees: `bins`, in which heights points lie over each cell; or `pillars`, the points
-    themselves, of which it learns what to make. reach: metres to each side of the vehicle that are seen.
-    low, high: metres above the vehicle's own ground between which points are seen. cell: metres to a cell.
-    slices: heights that `bins` tells apart. points: how many of a sample `pillars` takes at most.
-    sweeps: those of a sample, with the ones before it. front: degrees to each side of straight ahead beyond which
-    nothing is seen, where data have labels only for what a camera saw; 180 is all around.
-
-    The samples
-    turn: largest turn about the vehicle, in degrees. scale: they grow or shrink by up to this factor.
-    mirror, flip: share of samples with left and right, front and back swapped. drop: largest share of points left out.
-    paste: volumes of elsewhere that are put in at most. balance: how much more often samples with rare classes are
-    seen: 0 not at all, 1 as if all classes were equally common.
-    """
-
-    task: Task = "cuboids"
-    nms_iou: Share = Share(0.2)
-
-    bev_encoder: Literal["bins", "pillars"] = "bins"
-    bev_range: float = 64.0
-    z_min: Level = Level(-2.0)
-    z_max: Level = Level(4.0)
-    voxel_size: float = 0.25
-    height_bins: int = 12
-    sweeps: int = 1
-    max_points: int = 60_000
-    fov_degrees: float = 180.0
-
-    rotate_degrees: Amount = Amount(22.5)
-    scale_jitter: float = 1.05
-    hflip: Share = Share(0.5)
-    vflip: Share = Share(0.5)
-    point_dropout: Share = Share(0.1)
-    gt_paste: Whole = Whole(8)
-    class_balance: Share = Share(0.5)
-
-
-RECIPE_TYPES: dict[str, type[Recipe]] = {
-    "boxes": ImageRecipe, "masks": ImageRecipe, "labels": ImageRecipe, "events": AudioRecipe,
-    "cuboids": LidarRecipe,
-}  # fmt: skip
-"""The kind of recipe by what is found."""
-
-
-def make_recipe(given: Mapping[str, object]) -> Recipe:
-    """A recipe from the values of some fields; what it finds says of which kind it is."""
-    return RECIPE_TYPES.get(str(given.get("task", "boxes")), Recipe)().replace(**given)
-
-
-def read_recipe(path: Path) -> Recipe:
-    """A recipe as `Recipe.save` wrote it; fields that are not in it have their default."""
-    try:
-        return make_recipe(tomllib.loads(path.read_text()))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        remedy = "name a recipe.toml that training wrote"
-        raise BadInput(Problem("bad_recipe", str(path), str(error), "a recipe", remedy)) from None
+    def at(self, *stages: Stage) -> dict[str, object]:
+        """The values of the fields that act at these stages."""
+        return {name: getattr(self, name) for name in self.names_at(*stages)}
 
 
 def head_groups_of(recipe: Recipe, classes: Sequence[str]) -> list[int]:
-    """The group of each class: those that the recipe names in their order, then one for the rest."""
+    """The head group of each class: those that the recipe names in their order, then one for the rest."""
     named = [[name.strip() for name in group.split(",")] for group in recipe.head_groups.split("|") if group.strip()]
     listed = [name for names in named for name in names]
     for at, name in enumerate(listed):
         if name not in classes or name in listed[:at]:
-            expected, remedy = "each class once at most", nearest(name, list(classes))
-            raise BadInput(
-                Problem("bad_option", "recipe", f"'{name}' in head_groups={recipe.head_groups}", expected, remedy)
-            )
+            found, expected = f"'{name}' in head_groups={recipe.head_groups}", "each class once at most"
+            raise BadInput(Problem("bad_option", "recipe", found, expected, nearest(name, list(classes))))
     group = {name: number for number, names in enumerate(named) for name in names}
     return [group.get(name, len(named)) for name in classes]
 
 
-def class_thresholds_of(recipe: Recipe, classes: Sequence[str]) -> list[float]:
-    """The cut of each class."""
-    cuts = dict.fromkeys(classes, float(recipe.score_threshold))
+def thresholds_by_class(recipe: Recipe, classes: Sequence[str]) -> list[float]:
+    """The score threshold of each class."""
+    thresholds = dict.fromkeys(classes, float(recipe.score_threshold))
     for pair in filter(None, map(str.strip, recipe.class_thresholds.split(","))):
-        name, _, text = (part.strip() for part in pair.rpartition(" "))
+        name, _, text = (word.strip() for word in pair.rpartition(" "))
         try:
-            cut = parse_options(Recipe, {"score_threshold": text}).score_threshold
+            threshold = parse_options(Recipe, {"score_threshold": text}).score_threshold
         except BadInput:
-            cut = None
-        if cut is None or name not in cuts:
-            expected, remedy = "a class and a number from 0 to 1", nearest(name, list(classes))
-            raise BadInput(Problem("bad_option", "recipe", f"'{pair}' in class_thresholds", expected, remedy))
-        cuts[name] = cut
-    return [cuts[name] for name in classes]
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return str(value)
+            threshold = None
+        if threshold is None or name not in thresholds:
+            found, expected = f"'{pair}' in class_thresholds", "a class and a number from 0 to 1"
+            raise BadInput(Problem("bad_option", "recipe", found, expected, nearest(name, list(classes))))
+        thresholds[name] = threshold
+    return [thresholds[name] for name in classes]

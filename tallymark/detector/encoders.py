@@ -5,7 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from tallymark.core.recipe import AudioRecipe, LidarRecipe, Recipe
+from tallymark.core.recipe import Recipe
+from tallymark.modalities.audio.recipe import AudioRecipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.bev import LISTED
 from tallymark.modalities.lidar.sweeps import BLOCK, bev_grid
 

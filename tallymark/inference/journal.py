@@ -21,7 +21,8 @@ import numpy as np
 
 from tallymark.core.console import counting
 from tallymark.core.problems import EVERY, Problem, Problems
-from tallymark.core.recipe import LidarRecipe, Recipe
+from tallymark.core.recipe import Recipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items

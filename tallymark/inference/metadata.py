@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import Recipe, make_recipe
+from tallymark.core.recipe import Recipe
+from tallymark.modalities import make_recipe
 
 KEY = "tallymark"
 """Where a model file has its card."""

@@ -12,7 +12,8 @@ import polars as pl
 from tallymark.core.console import counting
 from tallymark.core.parallel import ahead, in_background
 from tallymark.core.problems import Problems
-from tallymark.core.recipe import AudioRecipe, Recipe, head_groups_of
+from tallymark.core.recipe import Recipe, head_groups_of
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.data.annotations import Annotations, concat_items
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import Recipe, class_thresholds_of
+from tallymark.core.recipe import Recipe, thresholds_by_class
 from tallymark.data.annotations import Annotations
 from tallymark.detector.coders import CODERS
 from tallymark.geometry import Boxes, Events, Labels, RotatedBoxes
@@ -52,7 +52,7 @@ def apply_thresholds(merged: Candidates, raw: Candidates, recipe: Recipe) -> Ann
     found, presence = merged.found, raw.presence
     if found is None or presence is None:
         raise ValueError("no candidates to keep")
-    cuts = np.array(class_thresholds_of(recipe, found.classes) or [recipe.score_threshold])
+    cuts = np.array(thresholds_by_class(recipe, found.classes) or [recipe.score_threshold])
     cut = cuts[found.labels] if len(cuts) > 1 else cuts[0]
     kept = found.filter((found.scores >= cut) & (presence[found.item] >= recipe.image_threshold))
     if isinstance(kept.shapes, Boxes):

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, shorten
-from tallymark.core.recipe import ImageRecipe, Recipe
+from tallymark.core.recipe import Recipe
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.inference.journal import infer_with_journal

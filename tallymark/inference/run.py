@@ -24,7 +24,8 @@ from pathlib import Path
 import polars as pl
 
 from tallymark.core.problems import BadInput, Problem, Problems
-from tallymark.core.recipe import Recipe, read_recipe
+from tallymark.core.recipe import Recipe
+from tallymark.modalities import read_recipe
 from tallymark.inference.recall_curve import RecallCurve
 from tallymark.inference.tuning import Tuning
 from tallymark.io.tables import write_frame

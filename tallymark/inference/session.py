@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import AudioRecipe, LidarRecipe
+from tallymark.modalities.audio.recipe import AudioRecipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.inference.metadata import KEY, Metadata
 from tallymark.inference.pipeline import Maps
 

@@ -12,7 +12,10 @@ import numpy as np
 
 from tallymark.core.parallel import ahead, in_background
 from tallymark.core.problems import Problem, Problems
-from tallymark.core.recipe import AudioRecipe, ImageRecipe, LidarRecipe, Recipe
+from tallymark.core.recipe import Recipe
+from tallymark.modalities.audio.recipe import AudioRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.detector.tta import TTATransform
 from tallymark.geometry.poses import Poses

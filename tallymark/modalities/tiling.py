@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tallymark.core.recipe import AudioRecipe
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.io.media import up_to_damage
 from tallymark.modalities.image.resize import BLOCK, fitted, padded
 

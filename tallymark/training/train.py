@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
-from tallymark.core.recipe import AudioRecipe, ImageRecipe, LidarRecipe, Recipe, head_groups_of
+from tallymark.core.recipe import Recipe, head_groups_of
+from tallymark.modalities.audio.recipe import AudioRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.annotations import Annotations, concat_items
 from tallymark.data.catalog import Catalog
 from tallymark.data.folds import Folds, make_folds

@@ -12,15 +12,11 @@ from hypothesis import strategies as st
 from tallymark.api.models import find_preset
 from tallymark.core.options import as_assignments, options, parse_assignments
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import (
-    AudioRecipe,
-    ImageRecipe,
-    LidarRecipe,
-    Recipe,
-    class_thresholds_of,
-    head_groups_of,
-    read_recipe,
-)
+from tallymark.core.recipe import Recipe, thresholds_by_class, head_groups_of
+from tallymark.modalities.audio.recipe import AudioRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
+from tallymark.modalities import read_recipe
 from tallymark.modalities.inputs import spectrogram_config
 from tallymark.modalities.lidar.sweeps import bev_grid
 from tests.made import NAMES
@@ -202,13 +198,13 @@ def test_cuts_of_classes(tmp_path: Path) -> None:
     recipe = LidarRecipe().replace(
         score_threshold=0.3, class_thresholds="other vehicle 0.25, bus 1", z_min=-3.5, head_groups="bus | car"
     )
-    assert class_thresholds_of(recipe, ("car", "bus", "other vehicle")) == [0.3, 1, 0.25]
-    assert class_thresholds_of(recipe.replace(class_thresholds=""), ("car", "bus")) == [0.3, 0.3]
+    assert thresholds_by_class(recipe, ("car", "bus", "other vehicle")) == [0.3, 1, 0.25]
+    assert thresholds_by_class(recipe.replace(class_thresholds=""), ("car", "bus")) == [0.3, 0.3]
     recipe.save(tmp_path / "r.toml")
     assert read_recipe(tmp_path / "r.toml") == recipe
     for wrong in ("bus", "bus 2", "bus 0.2 car 0.4"):
         with pytest.raises(BadInput, match="in cuts"):
-            class_thresholds_of(recipe.replace(class_thresholds=wrong), ("car", "bus"))
+            thresholds_by_class(recipe.replace(class_thresholds=wrong), ("car", "bus"))
 
 
 def test_a_height_may_be_below_0() -> None:

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from tallymark.core.problems import BadInput
-from tallymark.core.recipe import ImageRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.detector.backbones import (
     Backbone,
     EfficientNetLite,

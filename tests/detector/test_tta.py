@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallymark.core.recipe import ImageRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.detector.coders import BoxCoder, MaskCoder, ShapeCoder
 from tallymark.detector.targets import draw_targets
 from tallymark.detector.tta import ALL, TTATransform, tta_transforms

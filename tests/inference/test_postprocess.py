@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tallymark.core.problems import BadInput
-from tallymark.core.recipe import AudioRecipe, ImageRecipe
+from tallymark.modalities.audio.recipe import AudioRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Boxes, Events, Masks, RotatedBoxes

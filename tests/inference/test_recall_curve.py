@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import tallymark
 from tallymark.challenges.upcalls.rule import RuleOptions
 from tallymark.core.problems import BadInput
-from tallymark.core.recipe import AudioRecipe
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Events

@@ -16,7 +16,10 @@ from tallymark.challenges.ships.rule import score as ships_score
 from tallymark.challenges.upcalls.rule import RuleOptions as CallsReading
 from tallymark.challenges.upcalls.rule import score as calls_score
 from tallymark.challenges.wheat.rule import RuleOptions, score
-from tallymark.core.recipe import AudioRecipe, ImageRecipe, LidarRecipe, class_thresholds_of
+from tallymark.core.recipe import thresholds_by_class
+from tallymark.modalities.audio.recipe import AudioRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Boxes, Cuboids, Events, Labels, RotatedBoxes
@@ -211,7 +214,7 @@ def test_each_class_has_a_cut_of_its_own() -> None:
     assert brief.recipe.class_thresholds == ""
     assert brief.score.value < 0.9
     assert tuning.score.value == 1
-    car, bus, tram = class_thresholds_of(tuning.recipe, classes)
+    car, bus, tram = thresholds_by_class(tuning.recipe, classes)
     assert 0.5 < car <= 0.62
     assert 0.16 < bus <= 0.3
     assert tram == tuning.recipe.score_threshold

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from tallymark.core.problems import BadInput, Problem, Problems
-from tallymark.core.recipe import ImageRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.detector.network import Network, make_network

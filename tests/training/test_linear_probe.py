@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import tallymark
-from tallymark.core.recipe import ImageRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.detector.network import Classifier, make_network
 from tallymark.training import linear_probe as probe
 from tallymark.training import train

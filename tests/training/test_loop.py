@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from tallymark.core.problems import BadInput
-from tallymark.core.recipe import ImageRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.detector.network import Classifier, make_network
 from tallymark.geometry import Boxes, Labels
 from tallymark.modalities.sample import Sample

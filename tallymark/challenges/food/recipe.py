@@ -1,6 +1,6 @@
 """How to train for food: many dishes that look alike, and labels that are often wrong."""
 
-from tallymark.core.recipe import ImageRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 
 SMALL = ImageRecipe().replace(
     task="labels",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tallymark.core.options import Share
+from tallymark.core.options import Fraction
 from tallymark.core.problems import Problem, Problems
 from tallymark.io.tables import number_text, write_table
 from tallymark.synthetic.dishes.menu import LARGEST, dish, look_alikes
@@ -19,7 +19,7 @@ from tallymark.synthetic.streams import make_each, stream, test_share
 
 PARTS = ("train", "val", "test")
 CONFUSED = 0.8
-"""Share of wrong labels that name a look-alike; the others name any class."""
+"""Fraction of wrong labels that name a look-alike; the others name any class."""
 
 
 DEMO = {"items": 300, "size": 96, "classes": 8}
@@ -34,7 +34,7 @@ class Scenes:
 
     classes: int = 12
     size: int = 256
-    noise: Share = Share(0.2)
+    noise: Fraction = Fraction(0.2)
 
 
 def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:

@@ -1,6 +1,6 @@
 """How to train for lyft: cars by the dozen, few of anything else, and most points close to the vehicle."""
 
-from tallymark.core.recipe import LidarRecipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
 
 SMALL = LidarRecipe().replace(
     head_groups="car | other_vehicle, bus, truck, emergency_vehicle | bicycle, motorcycle | pedestrian, animal",

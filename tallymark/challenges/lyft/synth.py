@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.challenges.lyft.dialect import TRUTH
-from tallymark.core.options import Share
+from tallymark.core.options import Fraction
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
@@ -36,7 +36,7 @@ class Scenes:
     beams: int = 64
     columns: int = 1024
     noise: float = 0.015
-    drop: Share = Share(0.04)
+    drop: Fraction = Fraction(0.04)
     cameras: Literal["none", "front", "ahead", "around"] = "ahead"
     image_width: int = 320
     traffic: float = 1.0

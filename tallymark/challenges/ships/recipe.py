@@ -1,6 +1,6 @@
 """How to train for ships: most chips are empty, and one false ship there costs the whole chip."""
 
-from tallymark.core.recipe import ImageRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 
 SMALL = ImageRecipe().replace(
     task="masks",

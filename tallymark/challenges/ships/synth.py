@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tallymark.challenges.ships import dialect
-from tallymark.core.options import Share
+from tallymark.core.options import Fraction
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Masks
@@ -42,9 +42,9 @@ class Scenes:
     """
 
     size: int = OFFICIAL
-    empty: Share = Share(0.78)
-    neighbours: Share = Share(0.25)
-    coast: Share = Share(1.0)
+    empty: Fraction = Fraction(0.78)
+    neighbours: Fraction = Fraction(0.25)
+    coast: Fraction = Fraction(1.0)
 
     @property
     def rule_options(self) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """How to train for upcalls: a second of a rising tone in hours of noise, at another site with another recorder."""
 
-from tallymark.core.recipe import AudioRecipe
+from tallymark.modalities.audio.recipe import AudioRecipe
 
 SMALL = AudioRecipe().replace(
     width=16,

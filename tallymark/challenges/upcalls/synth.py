@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from tallymark.core.options import Share
+from tallymark.core.options import Fraction
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.io.audio import hours_of, read_sound
 from tallymark.io.folders import AUDIO_SUFFIXES, media_files
@@ -42,8 +42,8 @@ class Scenes:
     rate: int = 2000
     test_rate: int = 32000
     calls: float = 60.0
-    quiet: Share = Share(0.2)
-    clear: Share = Share(0.5)
+    quiet: Fraction = Fraction(0.2)
+    clear: Fraction = Fraction(0.5)
     background: str = ""
 
 

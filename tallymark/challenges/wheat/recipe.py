@@ -1,6 +1,6 @@
 """How to train for wheat: heads are small, many and alike, and the next field looks different."""
 
-from tallymark.core.recipe import ImageRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 
 SMALL = ImageRecipe().replace(
     task="boxes",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tallymark.core.options import Share
+from tallymark.core.options import Fraction
 from tallymark.io.tables import write_table
 from tallymark.synthetic.field.plots import STYLES, Plot, photograph, prepare
 from tallymark.synthetic.names import check_side, hex_names
@@ -43,8 +43,8 @@ class Scenes:
     """
 
     size: int = 512
-    empty: Share = Share(0.035)
-    foreign: Share = Share(0.25)
+    empty: Fraction = Fraction(0.035)
+    foreign: Fraction = Fraction(0.25)
 
 
 @dataclass(frozen=True, eq=False)

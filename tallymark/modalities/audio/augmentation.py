@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallymark.core.recipe import AudioRecipe
+from tallymark.modalities.audio.recipe import AudioRecipe
 
 DECIBELS = 4.0
 """About so many decibels to a unit of level: noise spreads by that much."""

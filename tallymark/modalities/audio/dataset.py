@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
-from tallymark.core.recipe import AudioRecipe
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.detector.network import LINE
 from tallymark.geometry import Events

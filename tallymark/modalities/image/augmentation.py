@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tallymark.core.recipe import ImageRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.image.crop import cut
 from tallymark.modalities.image.mixing import cutmix, mixup, mosaic
 from tallymark.modalities.image.photometric import change_light

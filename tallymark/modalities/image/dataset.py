@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
-from tallymark.core.recipe import ImageRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
 from tallymark.geometry import Labels

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from tallymark.core.recipe import ImageRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 
 LUMA = np.array([0.299, 0.587, 0.114])
 """How bright red, green and blue seem."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tallymark.core.recipe import LidarRecipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.geometry import Cuboids
 from tallymark.geometry.points_in_boxes import inside, members
 from tallymark.geometry.rotated_boxes import intersection_area

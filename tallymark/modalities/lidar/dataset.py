@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
-from tallymark.core.recipe import LidarRecipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.geometry import Cuboids
 from tallymark.geometry.points_in_boxes import points_inside

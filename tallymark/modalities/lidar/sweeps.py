@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import LidarRecipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.geometry.poses import Poses
 from tallymark.io.lidar import read_sweep

@@ -10,7 +10,7 @@ import torch
 
 import tallymark
 from tallymark.core.problems import EVERY, BadInput, Problems
-from tallymark.core.recipe import AudioRecipe
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.detector.network import make_network
 from tallymark.inference.pipeline import infer
 from tallymark.modalities import tiling as windows

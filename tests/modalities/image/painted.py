@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 from hypothesis import strategies as st
 
-from tallymark.core.recipe import ImageRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.geometry import Boxes, Masks, RotatedBoxes
 from tallymark.modalities.sample import Sample, Shapes
 

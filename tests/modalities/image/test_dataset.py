@@ -9,7 +9,7 @@ import pytest
 
 import tallymark
 from tallymark.api.models import find_preset
-from tallymark.core.recipe import ImageRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.image.dataset import ImageDataset
 
 

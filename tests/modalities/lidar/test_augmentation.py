@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.core.recipe import LidarRecipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.geometry import Cuboids
 from tallymark.geometry.points_in_boxes import inside, points_inside
 from tallymark.geometry.rotated_boxes import intersection_area

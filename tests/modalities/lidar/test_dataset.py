@@ -13,7 +13,8 @@ import torch
 
 import tallymark
 from tallymark.core.problems import EVERY, BadInput, Problems
-from tallymark.core.recipe import LidarRecipe, head_groups_of
+from tallymark.core.recipe import head_groups_of
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
 from tallymark.detector.network import CenterDetector, make_network

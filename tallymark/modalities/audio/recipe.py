@@ -1,0 +1,56 @@
+"""The recipe of recordings: spectrogram, clips and augmentation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from tallymark.core.options import AnyFloat, Fraction, NonNegativeFloat, NonNegativeInt
+from tallymark.core.recipe import Recipe, Task, model, prediction, training
+
+
+@dataclass(frozen=True)
+class AudioRecipe(Recipe):
+    """What trainings on recordings have too.
+
+    Spectrogram
+    -----------
+    sample_rate: hertz that recordings are resampled to. window_seconds, hop_seconds: of the short-time transform.
+    fmin: lowest frequency in hertz. n_bins: frequency bins from there on.
+    background_norm: normalise each bin by the median and spread of its surroundings in time; norm_block: frames that
+        share one estimate; norm_context: such blocks on either side that it is made from.
+
+    Clips
+    -----
+    clip_seconds: length of training clips, a multiple of 16 frames. positive_crops: share placed on a call.
+    hard_negatives: share of the others that are placed on a false positive of an earlier checkpoint.
+    call_mix: probability of mixing in a call from elsewhere, at a gain from mix_gain_low_db to mix_gain_high_db.
+    spectral_tilt_db: maximum change of level between the lowest and the highest bin.
+    spec_augment: probability of masking a stretch of time or of frequency.
+    min_event_gap: minimum seconds between two predicted events.
+    """
+
+    modality: ClassVar[str] = "audio"
+
+    task: Task = model("events")
+    stride: Literal[2, 4, 8, 16] = model(2)
+    neck: int = training(32)
+
+    sample_rate: int = model(1000)
+    window_seconds: float = model(0.256)
+    hop_seconds: float = model(0.032)
+    fmin: float = model(40.0)
+    n_bins: int = model(96)
+    background_norm: bool = model(True)
+    norm_block: int = model(320)
+    norm_context: NonNegativeInt = model(NonNegativeInt(3))
+
+    clip_seconds: float = training(8.192)
+    positive_crops: Fraction = training(Fraction(0.5))
+    hard_negatives: Fraction = training(Fraction(0.5))
+    call_mix: Fraction = training(Fraction(0.3))
+    mix_gain_low_db: AnyFloat = training(AnyFloat(-10.0))
+    mix_gain_high_db: AnyFloat = training(AnyFloat(6.0))
+    spectral_tilt_db: NonNegativeFloat = training(NonNegativeFloat(6.0))
+    spec_augment: Fraction = training(Fraction(0.3))
+    min_event_gap: float = prediction(1.0)

@@ -1,0 +1,47 @@
+"""The recipe of images: sizes, crops and augmentation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tallymark.core.options import Fraction, NonNegativeFloat
+from tallymark.core.recipe import Recipe, prediction, training
+
+
+@dataclass(frozen=True)
+class ImageRecipe(Recipe):
+    """What trainings on images have too.
+
+    Images
+    ------
+    image_size: pixels of the longer side, as the network sees images. crop_size: side of the training crops.
+    positive_crops: share of crops that are placed on an object, however many images have none.
+
+    Augmentation
+    ------------
+    scale_jitter: crops are scaled by up to this factor, down or up.
+    hflip, vflip: probability of a horizontal, vertical flip. rot90: probability of a rotation by quarter turns.
+    rotate_degrees: maximum rotation by any angle (not for boxes). color_jitter: strength of colour and tone changes.
+    grayscale, blur, noise, jpeg: probability of each.
+    mosaic: probability that a crop is put together from four. mixup, cutmix: probability of mixing with another.
+    """
+
+    modality: ClassVar[str] = "image"
+
+    image_size: int = prediction(512)
+    crop_size: int = training(384)
+    positive_crops: Fraction = training(Fraction(0.0))
+    scale_jitter: float = training(1.4)
+    hflip: Fraction = training(Fraction(0.5))
+    vflip: Fraction = training(Fraction(0.5))
+    rot90: Fraction = training(Fraction(0.75))
+    rotate_degrees: NonNegativeFloat = training(NonNegativeFloat(0.0))
+    color_jitter: Fraction = training(Fraction(0.4))
+    grayscale: Fraction = training(Fraction(0.05))
+    blur: Fraction = training(Fraction(0.1))
+    noise: Fraction = training(Fraction(0.1))
+    jpeg: Fraction = training(Fraction(0.1))
+    mosaic: Fraction = training(Fraction(0.0))
+    mixup: Fraction = training(Fraction(0.0))
+    cutmix: Fraction = training(Fraction(0.0))

@@ -1,0 +1,53 @@
+"""The recipe of lidar sweeps: the bird's-eye view (BEV) and augmentation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from tallymark.core.options import AnyFloat, Fraction, NonNegativeFloat, NonNegativeInt
+from tallymark.core.recipe import Recipe, Task, model, postprocessing, prediction, training
+
+
+@dataclass(frozen=True)
+class LidarRecipe(Recipe):
+    """What trainings on lidar sweeps have too.
+
+    Bird's-eye view
+    ---------------
+    bev_encoder: `bins` (points per height bin of each cell), or `pillars` (PointPillars: learned from the points).
+    bev_range: metres to each side of the vehicle. z_min, z_max: metres above the vehicle's ground.
+    voxel_size: metres per cell. height_bins: of `bins`. max_points: of a sample, for `pillars`.
+    sweeps: of a sample: its own and those before it. fov_degrees: field of view to each side of straight ahead, for
+        data that are labelled only where a camera looks; 180 is all around.
+
+    Augmentation
+    ------------
+    rotate_degrees: maximum rotation about the vehicle. scale_jitter: maximum scale factor, down or up.
+    hflip, vflip: probability of swapping left and right, front and back. point_dropout: maximum share of dropped
+    points. gt_paste: maximum number of objects pasted from other samples.
+    class_balance: how much more often samples with rare classes are drawn: 0 not at all, 1 as if all were as common.
+    """
+
+    modality: ClassVar[str] = "lidar"
+
+    task: Task = model("cuboids")
+    nms_iou: Fraction = postprocessing(Fraction(0.2))
+
+    bev_encoder: Literal["bins", "pillars"] = model("bins")
+    bev_range: float = model(64.0)
+    z_min: AnyFloat = model(AnyFloat(-2.0))
+    z_max: AnyFloat = model(AnyFloat(4.0))
+    voxel_size: float = model(0.25)
+    height_bins: int = model(12)
+    sweeps: int = prediction(1)
+    max_points: int = prediction(60_000)
+    fov_degrees: float = prediction(180.0)
+
+    rotate_degrees: NonNegativeFloat = training(NonNegativeFloat(22.5))
+    scale_jitter: float = training(1.05)
+    hflip: Fraction = training(Fraction(0.5))
+    vflip: Fraction = training(Fraction(0.5))
+    point_dropout: Fraction = training(Fraction(0.1))
+    gt_paste: NonNegativeInt = training(NonNegativeInt(8))
+    class_balance: Fraction = training(Fraction(0.5))
