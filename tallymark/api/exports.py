@@ -10,10 +10,10 @@ import numpy as np
 from tallymark.api.models import refuse_paths
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
-from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.formats import write_audacity, write_raven
 from tallymark.inference.predictor import Predicted
 from tallymark.io.tables import write_frame
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.audio.spectrogram import SpectrogramConfig
 from tallymark.modalities.inputs import spectrogram_config
 from tallymark.reporting.calls import call_summary, calls_per_day, calls_per_hour, list_calls, write_calls_page

@@ -15,7 +15,6 @@ from tallymark.api.data import read, write
 from tallymark.core.options import parse_options
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, nearest
 from tallymark.core.recipe import Recipe
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.core.registry import Challenge, challenge, challenge_names
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
@@ -25,6 +24,7 @@ from tallymark.inference.run import MODEL, Run
 from tallymark.inference.session import Runtime
 from tallymark.inference.tuning import Rule
 from tallymark.io.audio import hours_of
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.scoring.score import Score
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from tallymark.core.recipe import Recipe
 from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.bev import LISTED
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import BLOCK, bev_grid
 
 

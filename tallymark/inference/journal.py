@@ -22,7 +22,6 @@ import numpy as np
 from tallymark.core.console import counting
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.core.recipe import Recipe
-from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
@@ -31,6 +30,7 @@ from tallymark.inference.pipeline import Candidates, concat_candidates, infer_it
 from tallymark.inference.run import version_of
 from tallymark.inference.session import Session
 from tallymark.io.media import BadMedia
+from tallymark.modalities.lidar.recipe import LidarRecipe
 
 FIRST, EACH = 8, 30.0
 """Items of the first page, and seconds that each of the others should take: no more is lost by an interruption."""

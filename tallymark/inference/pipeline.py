@@ -13,7 +13,6 @@ from tallymark.core.console import counting
 from tallymark.core.parallel import ahead, in_background
 from tallymark.core.problems import Problems
 from tallymark.core.recipe import Recipe, head_groups_of
-from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.data.annotations import Annotations, concat_items
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
@@ -22,6 +21,7 @@ from tallymark.detector.mask_refinement import FINE, correct
 from tallymark.detector.peaks import find_peaks
 from tallymark.detector.tta import tta_transforms
 from tallymark.geometry.poses import Poses, concat_poses, transform_cuboids
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.image.resize import BLOCK, GREY
 from tallymark.modalities.inputs import ModelInput, drawer, model_inputs, turned_by
 from tallymark.modalities.tiling import Tile

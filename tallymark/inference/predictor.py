@@ -9,7 +9,6 @@ from typing import Any
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, shorten
 from tallymark.core.recipe import Recipe
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.inference.journal import infer_with_journal
@@ -19,6 +18,7 @@ from tallymark.inference.postprocess import postprocess
 from tallymark.inference.recall_curve import OperatingPoint, RecallCurve
 from tallymark.inference.session import Runtime, Session
 from tallymark.inference.sizes import refuse_sizes
+from tallymark.modalities.image.recipe import ImageRecipe
 
 SEEN = (
     "task", "stride", "head_groups", "bev_encoder", "bev_range", "z_min", "z_max", "voxel_size", "height_bins",

@@ -25,10 +25,10 @@ import polars as pl
 
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.recipe import Recipe
-from tallymark.modalities import read_recipe
 from tallymark.inference.recall_curve import RecallCurve
 from tallymark.inference.tuning import Tuning
 from tallymark.io.tables import write_frame
+from tallymark.modalities import read_recipe
 from tallymark.scoring.score import Score
 
 MODEL = "model.onnx"

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.inference.metadata import KEY, Metadata
 from tallymark.inference.pipeline import Maps
+from tallymark.modalities.audio.recipe import AudioRecipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
 
 Runtime = Literal["onnxruntime", "openvino"]
 CORES = os.cpu_count() or 1

@@ -13,18 +13,18 @@ import numpy as np
 from tallymark.core.parallel import ahead, in_background
 from tallymark.core.problems import Problem, Problems
 from tallymark.core.recipe import Recipe
-from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.detector.tta import TTATransform
 from tallymark.geometry.poses import Poses
 from tallymark.io.audio import read_header
 from tallymark.io.images import read_image
 from tallymark.io.media import BadMedia
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.audio.spectrogram import SpectrogramConfig, spectrogram
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.image.resize import BLOCK, squared
 from tallymark.modalities.lidar.bev import BEVCanvas
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import UPRIGHT, Scan, bev_grid, bev_input, read_scan
 from tallymark.modalities.tiling import Tile, audio_context, audio_tiles, image_tiles
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.io.media import up_to_damage
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.image.resize import BLOCK, fitted, padded
 
 LARGEST = 1536

@@ -12,9 +12,6 @@ import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.core.recipe import Recipe, head_groups_of
-from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.annotations import Annotations, concat_items
 from tallymark.data.catalog import Catalog
 from tallymark.data.folds import Folds, make_folds
@@ -28,8 +25,11 @@ from tallymark.inference.recall_curve import RecallCurve, measure
 from tallymark.inference.run import MODEL, Run
 from tallymark.inference.tuning import Rule, Tuning, cross_tuned, tune
 from tallymark.modalities.audio.dataset import AudioDataset
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.image.dataset import ImageDataset
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.lidar.dataset import LidarDataset
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.scoring.score import Score
 from tallymark.training.batches import Batches, ConcatDataset, Dataset
 from tallymark.training.devices import Rank, join_ranks

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from tallymark.api.models import find_preset
 from tallymark.core.options import as_assignments, options, parse_assignments
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import Recipe, thresholds_by_class, head_groups_of
+from tallymark.core.recipe import Recipe, head_groups_of, thresholds_by_class
+from tallymark.modalities import read_recipe
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.lidar.recipe import LidarRecipe
-from tallymark.modalities import read_recipe
 from tallymark.modalities.inputs import spectrogram_config
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import bev_grid
 from tests.made import NAMES
 

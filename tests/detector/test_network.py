@@ -12,7 +12,6 @@ from torch import nn
 from torch.nn import functional
 
 from tallymark.core.problems import BadInput
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.detector.backbones import (
     Backbone,
     EfficientNetLite,
@@ -27,6 +26,7 @@ from tallymark.detector.losses import focal, plain, sides, soft_cross_entropy, t
 from tallymark.detector.mask_refinement import FINE
 from tallymark.detector.network import CenterDetector, CenterTargets, make_network
 from tallymark.geometry import Boxes, Cuboids, RotatedBoxes
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.sample import Sample
 from tallymark.training.batches import center_targets
 from tallymark.training.optimizer import make_optimizer

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.detector.coders import BoxCoder, MaskCoder, ShapeCoder
 from tallymark.detector.targets import draw_targets
 from tallymark.detector.tta import ALL, TTATransform, tta_transforms
 from tallymark.geometry import Boxes, RotatedBoxes
 from tallymark.inference.pipeline import Maps, mean_maps
+from tallymark.modalities.image.recipe import ImageRecipe
 
 GRID = (11, 17)
 CODERS: dict[str, ShapeCoder] = {"boxes": BoxCoder(), "masks": MaskCoder()}

@@ -10,10 +10,10 @@ import torch
 from torch.nn import functional
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.detector.backbones import EfficientNetLite, MiniResNet, make_backbone
 from tallymark.detector.network import make_network
 from tallymark.detector.weights import WEIGHTS, load_backbone, read_state
+from tallymark.modalities.image.recipe import ImageRecipe
 
 Weights = dict[str, torch.Tensor]
 

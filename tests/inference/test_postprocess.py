@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tallymark.core.problems import BadInput
-from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Boxes, Events, Masks, RotatedBoxes
 from tallymark.inference.pipeline import Candidates, concat_candidates
 from tallymark.inference.postprocess import common_shape, postprocess, top_k
+from tallymark.modalities.audio.recipe import AudioRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 
 BOXES = ImageRecipe().replace(task="boxes", score_threshold=0.5, nms_iou=0.5)
 MASKS = BOXES.replace(task="masks")

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import tallymark
 from tallymark.challenges.upcalls.rule import RuleOptions
 from tallymark.core.problems import BadInput
-from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Events
 from tallymark.inference.pipeline import Candidates
 from tallymark.inference.recall_curve import RecallCurve, measure
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.scoring.score import Score
 
 RECIPE = AudioRecipe()

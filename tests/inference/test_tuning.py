@@ -17,9 +17,6 @@ from tallymark.challenges.upcalls.rule import RuleOptions as CallsReading
 from tallymark.challenges.upcalls.rule import score as calls_score
 from tallymark.challenges.wheat.rule import RuleOptions, score
 from tallymark.core.recipe import thresholds_by_class
-from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Boxes, Cuboids, Events, Labels, RotatedBoxes
@@ -37,6 +34,9 @@ from tallymark.inference.tuning import (
     cross_tuned,
     tune,
 )
+from tallymark.modalities.audio.recipe import AudioRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.scoring.score import Score
 
 BOXES = ImageRecipe().replace(task="boxes")

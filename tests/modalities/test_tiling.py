@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallymark.core.problems import BadInput
-from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities import tiling as windows
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.inputs import spectrogram_config
 from tallymark.modalities.tiling import image_tiles, tile_spans
 

@@ -18,13 +18,13 @@ from tallymark.api import data as api_data
 from tallymark.api import models as api_models
 from tallymark.cli.main import app
 from tallymark.core.problems import BadInput
-from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.detector.network import make_network
 from tallymark.formats import write_raven
 from tallymark.inference.metadata import Metadata
 from tallymark.inference.predictor import Predictor
 from tallymark.inference.recall_curve import RecallCurve
+from tallymark.modalities.audio.recipe import AudioRecipe
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.reporting.calls import calls_per_hour
 from tallymark.training.export import export
 

@@ -13,7 +13,6 @@ import pytest
 import torch
 
 from tallymark.core.problems import BadInput, Problem, Problems
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.detector.network import Network, make_network
@@ -23,6 +22,7 @@ from tallymark.inference.pipeline import Maps, infer
 from tallymark.inference.predictor import Predictor
 from tallymark.inference.session import Runtime, Session
 from tallymark.io.images import IMAGE
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.training.adapter import as_model
 from tallymark.training.export import export
 

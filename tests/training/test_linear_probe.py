@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import tallymark
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.detector.network import Classifier, make_network
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.training import linear_probe as probe
 from tallymark.training import train
 from tallymark.training.optimizer import EMA

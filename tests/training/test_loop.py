@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from tallymark.core.problems import BadInput
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.detector.network import Classifier, make_network
 from tallymark.geometry import Boxes, Labels
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.sample import Sample
 from tallymark.training import loop as fit
 from tallymark.training.batches import Batches

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
-from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.detector.network import LINE
 from tallymark.geometry import Events
 from tallymark.inference.pipeline import Model, infer
 from tallymark.io.media import BadMedia
 from tallymark.modalities.audio.augmentation import change_levels, paste_call
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.audio.spectrogram import spectrogram
 from tallymark.modalities.inputs import spectrogram_config
 from tallymark.modalities.sample import Sample

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.image.crop import cut
 from tallymark.modalities.image.mixing import cutmix, mixup, mosaic
 from tallymark.modalities.image.photometric import change_light
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.sample import Sample
 
 

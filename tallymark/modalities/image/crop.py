@@ -5,9 +5,9 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.geometry import Boxes, Labels
 from tallymark.geometry.pairs import Extent
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.image.transforms import move, moved_extents
 from tallymark.modalities.sample import Sample
 

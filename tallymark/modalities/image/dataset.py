@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
 from tallymark.geometry import Labels
@@ -16,6 +15,7 @@ from tallymark.inference.pipeline import Model
 from tallymark.io.images import read_image
 from tallymark.io.media import BadMedia
 from tallymark.modalities.image.augmentation import make_window
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.image.resize import BLOCK, fitted
 from tallymark.modalities.sample import Sample
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.geometry import Labels
 from tallymark.modalities.image.crop import cut
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.image.transforms import Region, cover, move, shift
 from tallymark.modalities.sample import Sample, gather
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.geometry import Cuboids
 from tallymark.geometry.points_in_boxes import inside, members
 from tallymark.geometry.rotated_boxes import intersection_area
+from tallymark.modalities.lidar.recipe import LidarRecipe
 
 AROUND = 2.0
 """Metres round a volume in which its ground is looked for."""

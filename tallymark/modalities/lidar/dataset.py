@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
-from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.geometry import Cuboids
 from tallymark.geometry.points_in_boxes import points_inside
@@ -18,6 +17,7 @@ from tallymark.geometry.poses import transform_cuboids
 from tallymark.inference.pipeline import Model
 from tallymark.io.media import BadMedia
 from tallymark.modalities.lidar.augmentation import Bank, Cloud, change_cloud
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import ALL_ROUND, bev_grid, bev_input, in_field_of_view, read_scan
 from tallymark.modalities.sample import Sample
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.geometry.poses import Poses
 from tallymark.io.lidar import read_sweep
 from tallymark.io.media import BadMedia
 from tallymark.modalities.lidar.bev import BEVCanvas, BEVGrid, bin_points, pillar_points
+from tallymark.modalities.lidar.recipe import LidarRecipe
 
 NEAR, STEP = 25.0, 0.1
 """Metres around the lidar in which the ground is looked for, and to how many metres."""

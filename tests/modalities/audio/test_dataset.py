@@ -10,12 +10,12 @@ import torch
 
 import tallymark
 from tallymark.core.problems import EVERY, BadInput, Problems
-from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.detector.network import make_network
 from tallymark.inference.pipeline import infer
 from tallymark.modalities import tiling as windows
 from tallymark.modalities.audio.augmentation import change_levels, paste_call
 from tallymark.modalities.audio.dataset import AudioDataset
+from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.training.adapter import as_model
 from tests.sets import copy_of
 

@@ -6,8 +6,8 @@ import cv2
 import numpy as np
 from hypothesis import strategies as st
 
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.geometry import Boxes, Masks, RotatedBoxes
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.sample import Sample, Shapes
 
 COLOURS = np.array([(255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 0), (255, 0, 255), (0, 255, 255)], np.uint8)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.geometry import Boxes, Labels, Masks, RotatedBoxes
 from tallymark.modalities.image.augmentation import make_window
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.sample import Sample
 from tests.modalities.image.painted import (
     STILL,

@@ -9,8 +9,8 @@ import pytest
 
 import tallymark
 from tallymark.api.models import find_preset
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.image.dataset import ImageDataset
+from tallymark.modalities.image.recipe import ImageRecipe
 
 
 @pytest.mark.parametrize(("positive_crops", "least", "most"), [(0.0, 0.0, 0.55), (0.6, 0.5, 0.9), (1.0, 1.0, 1.0)])

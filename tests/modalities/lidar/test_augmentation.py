@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.geometry import Cuboids
 from tallymark.geometry.points_in_boxes import inside, points_inside
 from tallymark.geometry.rotated_boxes import intersection_area
 from tallymark.modalities.lidar.augmentation import Bank, Cloud, change_cloud, join_clouds, move_cloud
+from tallymark.modalities.lidar.recipe import LidarRecipe
 
 STILL = LidarRecipe().replace(rotate_degrees=0, scale_jitter=1, hflip=0, vflip=0, point_dropout=0, gt_paste=0)
 """A recipe that changes nothing."""

@@ -14,7 +14,6 @@ import torch
 import tallymark
 from tallymark.core.problems import EVERY, BadInput, Problems
 from tallymark.core.recipe import head_groups_of
-from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
 from tallymark.detector.network import CenterDetector, make_network
@@ -25,6 +24,7 @@ from tallymark.inference.pipeline import Maps, Model, infer, mean_maps
 from tallymark.inference.predictor import Predictor
 from tallymark.inference.session import Session
 from tallymark.modalities.lidar.dataset import LidarDataset
+from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import Scan, bev_input, estimate_ground_height, in_field_of_view, read_scan
 from tallymark.training.adapter import as_model
 from tallymark.training.batches import center_targets

@@ -1,0 +1,113 @@
+"""Modality: everything that depends on the medium of a data set, behind one interface.
+
+A modality knows its recipe, how an item becomes the tiles that a network is given, which encoder stands before the
+backbone, and how training samples are made. Nothing else asks whether a data set holds images, recordings or sweeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tallymark.core.problems import Problems
+from tallymark.core.recipe import Recipe
+from tallymark.data.annotations import Annotations
+from tallymark.data.catalog import Catalog
+from tallymark.detector.tta import TTATransform
+from tallymark.geometry.poses import Poses
+from tallymark.modalities.sample import Sample
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class Tile(NamedTuple):
+    """A part of an item as the network is given it.
+
+    data: (height, width, channels) in multiples of the network's stride; of a sweep, its points.
+    x, y: position of its upper left corner, in the network's pixels.
+    inside: left, top, right, bottom of the area whose peaks count; beyond it, a neighbouring tile has more context.
+    """
+
+    data: np.ndarray
+    x: int
+    y: int
+    inside: tuple[int, int, int, int]
+
+
+class ModelInput(NamedTuple):
+    """An item as the network is given it; without tiles if it cannot be read.
+
+    size: (width, height) in the item's own units (pixels; seconds and nan; metres), nan if unknown.
+    scale: the item's own units per pixel of the tiles. pose: of the tiles' corner in the world, for cuboids.
+    """
+
+    size: tuple[float, float]
+    tiles: Iterable[Tile]
+    scale: float
+    pose: Poses | None = None
+
+
+UNREADABLE = ModelInput((np.nan, np.nan), (), 1.0)
+
+Detect = Callable[[Catalog], Annotations[Any]]
+"""The candidates that the model in training finds in a catalog."""
+
+
+class Dataset(Protocol):
+    """Training samples drawn from the labelled items of a catalog."""
+
+    problems: Problems
+    """The items that could not be read."""
+    state: Any
+    """What `mine_hard_negatives` found, for a checkpoint: tensors and numbers only."""
+
+    def __len__(self) -> int: ...
+
+    def sample(self, rng: np.random.Generator, item: int, *, mix: bool) -> Sample:
+        """A randomly augmented sample of an item; `mix`: with mosaic, mixup and pasting."""
+
+    def mine_hard_negatives(self, detect: Detect) -> None:
+        """Find false positives of the model in training, to draw more samples from there."""
+
+
+class Modality(Protocol):
+    """What the core has to know of a medium."""
+
+    @property
+    def name(self) -> str:
+        """`image`, `audio` or `lidar`."""
+
+    @property
+    def recipe_type(self) -> type[Recipe]:
+        """Its recipe, with the fields of the medium."""
+
+    @property
+    def concurrent_tiles(self) -> bool:
+        """Whether tiles are so small that several are inferred side by side, with one thread each."""
+
+    def validate(self, recipe: Any) -> None:
+        """Raise `BadInput` where fields of the recipe do not go together."""
+
+    def open(self, catalog: Catalog, item: int, recipe: Any) -> ModelInput:
+        """An item as tiles; a `BadMedia` if it cannot be read."""
+
+    def rasterizer(self, recipe: Any) -> Callable[[np.ndarray], np.ndarray]:
+        """The function that turns a tile's data into the network's input, safe to call from several threads."""
+
+    def apply_tta(self, grid: np.ndarray, transform: TTATransform, recipe: Any) -> np.ndarray:
+        """The network's input under a test-time augmentation."""
+
+    def peak_distance(self, recipe: Any) -> int:
+        """Minimum distance of two peaks, in cells of the output grid."""
+
+    def encoder(self, recipe: Any) -> nn.Module:
+        """What stands before the backbone: it has `channels`, and `example()` for the export."""
+
+    def dataset(self, catalog: Catalog, recipe: Any) -> Dataset:
+        """The labelled items of a catalog as training samples."""
+
+    def fingerprint(self, catalog: Catalog, item: int, recipe: Any) -> list[object]:
+        """What identifies an item's files as they are now: changed files are predicted anew."""
