@@ -32,9 +32,9 @@ def box_iou(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
     """IoU of x, y, width, height."""
     across = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
     down = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    shared = max(across, Fraction(0)) * max(down, Fraction(0))
+    shared = max(across, 0) * max(down, 0)
     whole = a[2] * a[3] + b[2] * b[3] - shared
-    return shared / whole if whole else Fraction(0)
+    return shared / whole if whole else 0
 
 
 def average_precision(hits: Sequence[bool], truths: int) -> float:

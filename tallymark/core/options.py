@@ -9,7 +9,7 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal, NamedTuple, NewType, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from tallymark.core.problems import Problem, Problems, nearest
 
@@ -17,13 +17,13 @@ LARGEST_SIDE = 100_000
 
 Missing = Literal["error", "empty"]
 Extra = Literal["error", "ignore"]
-Fraction = NewType("Fraction", float)
+Fraction = Annotated[float, "from 0 to 1"]
 """A number from 0 to 1."""
-NonNegativeInt = NewType("NonNegativeInt", int)
+NonNegativeInt = Annotated[int, "from 0 on"]
 """A whole number from 0 on."""
-NonNegativeFloat = NewType("NonNegativeFloat", float)
+NonNegativeFloat = Annotated[float, "from 0 on"]
 """A number from 0 on."""
-AnyFloat = NewType("AnyFloat", float)
+AnyFloat = Annotated[float, "any"]
 """Any number, also below 0."""
 
 
@@ -63,7 +63,7 @@ def _last_word(name: str) -> str:
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+    return get_type_hints(kind, include_extras=True)
 
 
 def parse_assignments(texts: list[str]) -> dict[str, str]:
@@ -99,7 +99,7 @@ class Option(NamedTuple):
 
 def options(kind: type) -> list[Option]:
     """What can be chosen in a reading, for help texts."""
-    hints, shown = get_type_hints(kind), []
+    hints, shown = _hints(kind), []
     for field in dataclasses.fields(kind):
         hint = hints[field.name]
         values = " | ".join(map(str, get_args(hint))) if get_origin(hint) is Literal else _NAMES[hint]

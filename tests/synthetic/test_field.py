@@ -11,7 +11,6 @@ import pytest
 
 import tallymark
 from tallymark.challenges.wheat.synth import FOREIGN, SOURCES, Scenes, write
-from tallymark.core.options import Fraction
 from tallymark.synthetic.field.plots import STYLES, photograph, prepare
 from tallymark.synthetic.streams import stream
 from tests.sets import contents
@@ -60,7 +59,7 @@ def test_official_files(made: Path) -> None:
 
 
 def test_photographs_without_heads_are_in_the_answers_alone(tmp_path: Path) -> None:
-    write(tmp_path, 5, 1, replace(SMALL, empty=Fraction(1.0), foreign=Fraction(1.0)))
+    write(tmp_path, 5, 1, replace(SMALL, empty=1.0, foreign=1.0))
     assert (tmp_path / "train.csv").read_text() == "image_id,width,height,bbox,source\n"
     answers = tallymark.read_truth("wheat", tmp_path / "solution.csv")
     assert (len(answers.items), len(answers)) == (1, 0)

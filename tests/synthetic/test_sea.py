@@ -11,13 +11,12 @@ import pytest
 
 import tallymark
 from tallymark.challenges.ships.synth import Scenes, write
-from tallymark.core.options import Fraction
 from tallymark.synthetic.sea.chips import Window, prepare, scene
 from tallymark.synthetic.sea.vessel import Vessel, draw
 from tallymark.synthetic.streams import stream
 from tests.sets import contents
 
-SMALL = Scenes(size=192, empty=Fraction(0.5))
+SMALL = Scenes(size=192, empty=0.5)
 SHAPE = {"shape": (192, 192)}
 
 
@@ -65,7 +64,7 @@ def test_ships_are_as_many_and_as_large_as_in_the_challenge() -> None:
 
 def test_neighbours_share_pixels_exactly(tmp_path: Path) -> None:
     """Chips of one scene show the same in the part that they share: here one whole chain of chips."""
-    write(tmp_path, 10, 3, replace(SMALL, neighbours=Fraction(1.0), empty=Fraction(1.0)))
+    write(tmp_path, 10, 3, replace(SMALL, neighbours=1.0, empty=1.0))
     table = tallymark.read_truth("ships", tmp_path / "train_ship_segmentations_v2.csv", **SHAPE)
     chips = [cv2.imread(str(tmp_path / "train_v2" / name)).astype(int) for name in table.items.ids]
     assert _nearest_shift(chips[0], chips[1]) < 4  # JPEG alone

@@ -34,7 +34,7 @@ class Scenes:
 
     classes: int = 12
     size: int = 256
-    noise: Fraction = Fraction(0.2)
+    noise: Fraction = 0.2
 
 
 def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:

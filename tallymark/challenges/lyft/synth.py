@@ -36,7 +36,7 @@ class Scenes:
     beams: int = 64
     columns: int = 1024
     noise: float = 0.015
-    drop: Fraction = Fraction(0.04)
+    drop: Fraction = 0.04
     cameras: Literal["none", "front", "ahead", "around"] = "ahead"
     image_width: int = 320
     traffic: float = 1.0

@@ -42,9 +42,9 @@ class Scenes:
     """
 
     size: int = OFFICIAL
-    empty: Fraction = Fraction(0.78)
-    neighbours: Fraction = Fraction(0.25)
-    coast: Fraction = Fraction(1.0)
+    empty: Fraction = 0.78
+    neighbours: Fraction = 0.25
+    coast: Fraction = 1.0
 
     @property
     def rule_options(self) -> dict[str, str]:

@@ -42,8 +42,8 @@ class Scenes:
     rate: int = 2000
     test_rate: int = 32000
     calls: float = 60.0
-    quiet: Fraction = Fraction(0.2)
-    clear: Fraction = Fraction(0.5)
+    quiet: Fraction = 0.2
+    clear: Fraction = 0.5
     background: str = ""
 
 

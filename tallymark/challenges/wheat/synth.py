@@ -43,8 +43,8 @@ class Scenes:
     """
 
     size: int = 512
-    empty: Fraction = Fraction(0.035)
-    foreign: Fraction = Fraction(0.25)
+    empty: Fraction = 0.035
+    foreign: Fraction = 0.25
 
 
 @dataclass(frozen=True, eq=False)
