@@ -11,7 +11,7 @@ import numpy as np
 
 from tallymark.data.annotations import Annotations
 from tallymark.detector.tta import TTATransform
-from tallymark.geometry import Boxes, Cuboids, Events, Masks, RotatedBoxes, Solid
+from tallymark.geometry import Boxes, Cuboids, Events, Masks, RotatedBoxes, Spatial
 from tallymark.geometry.rectangles import fill_rectangles, fit_rectangles
 
 LEAST = 8
@@ -65,7 +65,7 @@ class ShapeCoder(Protocol):
         """The findings in the geometry of the challenge; `shape` is that of the pictures."""
 
 
-def _overlap(told: Solid, truth: Solid) -> np.ndarray:
+def _overlap(told: Spatial, truth: Spatial) -> np.ndarray:
     every = np.arange(len(truth))
     shared, union = told.overlap(truth, every, every)
     return np.divide(shared, union, out=np.zeros(len(every)), where=union > 0)

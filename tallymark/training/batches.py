@@ -124,7 +124,7 @@ def center_targets(windows: Sequence[Sample], code: ShapeCoder, classes: int, st
     height = 1 if code.line else height
     drawn, shapes, covers = [], [], []
     for window in windows:
-        small: Any = window.shapes.scale(1 / stride)  # type: ignore[union-attr]  # labels have no centres
+        small: Any = window.shapes.scale(1 / stride)  # labels have no centres
         ground = code.footprint(small)
         targets = draw_targets(ground, window.label, classes, (height, width), BLUNT if code.covers else 1.0)
         if code.covers:
