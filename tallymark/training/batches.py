@@ -125,7 +125,7 @@ def center_targets(windows: Sequence[Sample], code: CenterCoder, classes: int, s
     height = 1 if code.one_dimensional else height
     drawn, shapes, covers = [], [], []
     for window in windows:
-        small: Any = window.shapes.scale(1 / stride)  # type: ignore[union-attr]  # labels have no centres
+        small: Any = window.shapes.scale(1 / stride)  # labels have no centres
         ground = code.footprint(small)
         targets = draw_targets(ground, window.label, classes, (height, width), BLUNT if code.predicts_coverage else 1.0)
         if code.predicts_coverage:

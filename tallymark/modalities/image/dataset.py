@@ -18,7 +18,7 @@ from tallymark.io.media import BadMedia
 from tallymark.modalities.image.augmentation import make_window
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.image.resize import resize_longer_side
-from tallymark.modalities.sample import Sample
+from tallymark.modalities.sample import ImageSample, Sample
 
 KEPT = 4 << 30
 """Bytes of decoded pictures that are kept."""
@@ -60,7 +60,7 @@ class ImageDataset:
     def mine_hard_negatives(self, model: Model) -> None:
         """All pictures are looked at alike."""
 
-    def load(self, item: int) -> Sample:
+    def load(self, item: int) -> ImageSample:
         """A picture with its objects; in place of one that cannot be read, the next that can."""
         for step in range(len(self)):
             at = (item + step) % len(self)
@@ -71,7 +71,7 @@ class ImageDataset:
             rows = np.arange(self.offsets[at], self.offsets[at + 1])
             shapes = self.shapes.take(rows)
             shapes = shapes if isinstance(shapes, Labels) else shapes.scale(by)
-            return Sample.of(picture, shapes, self.label[rows])
+            return ImageSample.of(picture, shapes, self.label[rows])
         raise BadInput(self.problems)
 
     def _read(self, item: int) -> tuple[np.ndarray, float] | None:
