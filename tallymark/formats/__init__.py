@@ -9,9 +9,9 @@ from __future__ import annotations
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
 from tallymark.formats.audacity import audacity_tracks, write_audacity
-from tallymark.formats.calls import catalog_of_calls
 from tallymark.formats.coco import read_coco_boxes, read_coco_masks
-from tallymark.formats.coco_file import write_coco_boxes, write_coco_masks
+from tallymark.formats.coco_json import write_coco_boxes, write_coco_masks
+from tallymark.formats.event_tables import catalog_of_calls
 from tallymark.formats.kitti import read_kitti
 from tallymark.formats.nuscenes import read_nuscenes, write_nuscenes
 from tallymark.formats.raven import raven_tables, write_raven

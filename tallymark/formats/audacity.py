@@ -11,8 +11,8 @@ import numpy as np
 
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
-from tallymark.formats.calls import Heard, by_stem, recording_of, spans, table_paths
-from tallymark.formats.gathered import as_number, first_line, read_lines
+from tallymark.formats.entries import as_number, first_line, read_lines
+from tallymark.formats.event_tables import Heard, by_stem, recording_of, spans, table_paths
 from tallymark.formats.raven import is_raven
 from tallymark.geometry import Events
 from tallymark.io.audio import RECORDING

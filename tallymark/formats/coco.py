@@ -17,10 +17,10 @@ import numpy as np
 from tallymark.core.problems import EVERY, Problem, Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.formats.coco_file import Rows, may_be_coco, read_lists
-from tallymark.formats.coco_pictures import File, join_pictures
-from tallymark.formats.gathered import Refused, catalog_of, items_of, split_by_name
-from tallymark.formats.outlines import Runs, masks_of, runs_of
+from tallymark.formats.coco_images import File, join_pictures
+from tallymark.formats.coco_json import Rows, may_be_coco, read_lists
+from tallymark.formats.coco_segmentation import Runs, masks_of, runs_of
+from tallymark.formats.entries import Refused, catalog_of, items_of, split_by_name
 from tallymark.geometry import Boxes, Geometry
 from tallymark.io.folders import Folder
 from tallymark.io.images import IMAGE

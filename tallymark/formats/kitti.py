@@ -16,7 +16,7 @@ import numpy as np
 from tallymark.core.problems import EVERY, Problem, Problems, clip, nearest
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.formats.gathered import (
+from tallymark.formats.entries import (
     Entry,
     Refused,
     as_number,

@@ -17,7 +17,7 @@ import numpy as np
 from tallymark.core.problems import Problem, Problems, clip, nearest
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
-from tallymark.formats.gathered import read_text
+from tallymark.formats.entries import read_text
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import quaternion_of_yaw, yaw_of
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
-from tallymark.formats.calls import Heard, spans, table_paths
-from tallymark.formats.gathered import Refused, as_number, bare_name, first_line, read_lines
+from tallymark.formats.entries import Refused, as_number, bare_name, first_line, read_lines
+from tallymark.formats.event_tables import Heard, spans, table_paths
 from tallymark.geometry import Events
 from tallymark.io.folders import Folder
 

@@ -15,7 +15,8 @@ import numpy as np
 from tallymark.core.problems import EVERY, Problem, Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.formats.gathered import (
+from tallymark.formats.class_names import read_names
+from tallymark.formats.entries import (
     Entry,
     Refused,
     as_number,
@@ -24,7 +25,6 @@ from tallymark.formats.gathered import (
     items_of,
     read_lines,
 )
-from tallymark.formats.names import read_names
 from tallymark.geometry import Boxes
 from tallymark.geometry.labels import MOST_CLASSES
 from tallymark.io.folders import Folder, distinct_names, split_of_path

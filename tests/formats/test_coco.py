@@ -16,7 +16,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.formats import read_boxes, read_masks, write_coco_boxes, write_coco_masks
 from tallymark.geometry import Boxes, Masks
-from tests.formats.sets import coco, listing, only, put, put_picture
+from tests.formats.files import coco, listing, only, put, put_picture
 from tests.made import annotations, columns_of
 
 IMAGES = [

@@ -17,7 +17,7 @@ from tallymark.formats import read_cuboids
 from tallymark.formats.kitti import Frame, read_frame
 from tallymark.geometry.points_in_boxes import points_inside
 from tallymark.io.lidar import read_sweep
-from tests.formats.sets import listing, only, put, put_sweep
+from tests.formats.files import listing, only, put, put_sweep
 
 # The lidar sits 1 m behind and 0.5 m above the camera; camera x is right, y down, z forward.
 CALIBRATION = "P0: 1 2 3\nR0_rect: 1 0 0 0 1 0 0 0 1\nTr_velo_to_cam: 0 -1 0 0 0 0 -1 0.5 1 0 0 -1\n"

@@ -18,7 +18,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.formats import read_nuscenes, write_nuscenes
 from tallymark.geometry import Cuboids
-from tests.formats.sets import only, put
+from tests.formats.files import only, put
 from tests.made import annotations
 
 

@@ -11,7 +11,7 @@ import tallymark
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
 from tallymark.formats import read_boxes
-from tests.formats.sets import listing, only, put, put_picture
+from tests.formats.files import listing, only, put, put_picture
 
 
 def boxes(catalog: Catalog | None) -> list[list[float]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tallymark.core.problems import Problem, Problems
-from tallymark.formats.gathered import Entry, bare_name
+from tallymark.formats.entries import Entry, bare_name
 from tallymark.io.finder import Finder
 from tallymark.io.folders import Folder, distinct_names, split_of_path
 from tallymark.io.images import IMAGE

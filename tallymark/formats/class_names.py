@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tallymark.core.problems import Problem, Problems, clip
-from tallymark.formats.gathered import read_lines
+from tallymark.formats.entries import read_lines
 from tallymark.io.folders import Folder
 
 PLAIN = ("classes.txt", "obj.names", "predefined_classes.txt")

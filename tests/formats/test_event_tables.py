@@ -14,7 +14,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.formats import read_calls, write_audacity, write_raven
 from tallymark.geometry import Events
-from tests.formats.sets import listing, only, put, put_recording
+from tests.formats.files import listing, only, put, put_recording
 
 HEADER = "Selection\tView\tChannel\tBegin Time (s)\tEnd Time (s)\tLow Freq (Hz)\tHigh Freq (Hz)"
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.formats.gathered import Refused
-from tallymark.formats.outlines import (
+from tallymark.formats.coco_segmentation import (
     counts_of,
     decode_counts,
     encode_counts,
@@ -19,6 +18,7 @@ from tallymark.formats.outlines import (
     runs_of_counts,
     union,
 )
+from tallymark.formats.entries import Refused
 from tallymark.geometry import Masks
 
 SHAPE = (40, 60)

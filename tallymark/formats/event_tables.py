@@ -16,7 +16,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.datasets.audio_dataset import day_of
-from tallymark.formats.gathered import Entry, bare_name, catalog_of, items_of
+from tallymark.formats.entries import Entry, bare_name, catalog_of, items_of
 from tallymark.geometry import Events
 from tallymark.io.audio import RECORDING
 from tallymark.io.finder import Finder

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.problems import clip
-from tallymark.formats.gathered import Refused
+from tallymark.formats.entries import Refused
 from tallymark.geometry import Masks
 
 Runs = tuple[np.ndarray, np.ndarray]

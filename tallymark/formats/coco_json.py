@@ -15,8 +15,8 @@ from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
-from tallymark.formats.gathered import read_text
-from tallymark.formats.outlines import counts_of, encode_counts
+from tallymark.formats.coco_segmentation import counts_of, encode_counts
+from tallymark.formats.entries import read_text
 from tallymark.geometry import Boxes, Masks
 from tallymark.io.images import image_size
 from tallymark.io.media import BadMedia
