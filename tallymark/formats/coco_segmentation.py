@@ -1,48 +1,50 @@
-"""Masks as COCO writes them: polygons, and run lengths as numbers or as text. All become runs down the columns."""
+"""Segmentation masks of COCO: polygons, and run-length encoding (RLE) as numbers or compressed. All become runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from tallymark.core.problems import clip
-from tallymark.formats.entries import Refused
+from tallymark.formats.parsing import ParseError
 from tallymark.geometry import Masks
 
 Runs = tuple[np.ndarray, np.ndarray]
-"""Starts and lengths, ascending; pixel 0 is the upper left one, pixel 1 the one below it."""
-FIRST = 48
-"""The character of zero in compressed run lengths."""
+"""Starts and lengths in ascending order; pixel 0 is the upper left one, pixel 1 the one below it (column-major)."""
+ZERO = 48
+"""The character code of zero in compressed RLE."""
+REMEDY = "export the mask again"
 
 
-def runs_of(segmentation: object, shape: tuple[int, int]) -> Runs:
-    """The runs of an annotation's `segmentation` in a picture of (height, width)."""
+def parse_segmentation(segmentation: object, shape: tuple[int, int]) -> Runs:
+    """The runs of an annotation's `segmentation` in an image of (height, width)."""
     if isinstance(segmentation, dict):
-        size, counts = segmentation.get("size"), segmentation.get("counts")
+        size = segmentation.get("size")
+        counts = segmentation.get("counts")
         if size != list(shape):
-            expected = f"[{shape[0]}, {shape[1]}], height and width of the pictures"
-            raise Refused("wrong_size", f"size {clip(str(size))}", expected, "read with shape=HEIGHTxWIDTH")
-        return runs_of_counts(decode_counts(counts) if isinstance(counts, str) else counts, shape)
+            expected = f"[{shape[0]}, {shape[1]}], height and width of the images"
+            raise ParseError("wrong_size", f"size {clip(str(size))}", expected, "read with shape=HEIGHTxWIDTH")
+        return parse_counts(decode_counts(counts) if isinstance(counts, str) else counts, shape)
     if isinstance(segmentation, list) and segmentation:
         polygons = segmentation if isinstance(segmentation[0], list) else [segmentation]
-        return union([fill(_corners(polygon), shape) for polygon in polygons])
-    expected = "a list of polygons, or run lengths with size and counts"
-    raise Refused("no_mask", clip(str(segmentation)), expected, "give the annotation a segmentation")
+        return union([rasterize(_corners(polygon), shape) for polygon in polygons])
+    expected = "a list of polygons, or an RLE with size and counts"
+    raise ParseError("no_mask", clip(str(segmentation)), expected, "give the annotation a segmentation")
 
 
 def decode_counts(text: str) -> list[int]:
-    """Run lengths from text: five bits a character, a sixth says that more follow, the last one's top bit is a sign.
+    """The counts of a compressed RLE.
 
-    From the fourth on, each is written as the difference to the one two before it.
+    Each character holds five bits of a number, lowest first, and a sixth that is set if more follow; the highest bit
+    of the last character is the sign. From the fourth count on, the difference to the count two before is stored.
     """
     counts: list[int] = []
     value = shift = 0
     for character in text:
-        code = ord(character) - FIRST
+        code = ord(character) - ZERO
         if not 0 <= code < 64:
-            raise Refused("bad_runs", f"{clip(character)} in counts", "characters from 0 to o", "write the mask again")
+            raise ParseError("bad_rle", f"{clip(character)} in counts", "characters from 0 to o", REMEDY)
         value |= (code & 31) << shift
         shift += 5
         if code & 32:
@@ -52,31 +54,30 @@ def decode_counts(text: str) -> list[int]:
         counts.append(value + (counts[-2] if len(counts) > 2 else 0))
         value = shift = 0
     if shift:
-        raise Refused("bad_runs", "counts that end within a number", "whole numbers", "write the mask again")
+        raise ParseError("bad_rle", "counts that end within a number", "complete numbers", REMEDY)
     return counts
 
 
 def encode_counts(counts: Sequence[int]) -> str:
-    """Run lengths as text: the inverse of `decode_counts`."""
+    """Counts as compressed RLE: the inverse of `decode_counts`."""
     text = []
     for at, count in enumerate(counts):
         value = count - (counts[at - 2] if at > 2 else 0)
         while not -16 <= value < 16:
-            text.append(chr(FIRST + (value & 31 | 32)))
+            text.append(chr(ZERO + (value & 31 | 32)))
             value >>= 5
-        text.append(chr(FIRST + (value & 31)))
+        text.append(chr(ZERO + (value & 31)))
     return "".join(text)
 
 
-def runs_of_counts(counts: object, shape: tuple[int, int]) -> Runs:
-    """Runs from the lengths of background and mask in turn, the background first."""
+def parse_counts(counts: object, shape: tuple[int, int]) -> Runs:
+    """Runs from an uncompressed RLE: alternating lengths of background and mask, starting with background."""
     height, width = shape
-    remedy = "write the mask again"
     if not isinstance(counts, list) or not all(isinstance(count, int) and count >= 0 for count in counts):
-        raise Refused("bad_runs", clip(str(counts)), "whole numbers from 0 on", remedy)
+        raise ParseError("bad_rle", clip(str(counts)), "integers of at least 0", REMEDY)
     if sum(counts) != height * width:
         expected = f"{height * width} pixels ({height} x {width})"
-        raise Refused("bad_runs", f"counts of {sum(counts)} pixels", expected, remedy)
+        raise ParseError("bad_rle", f"counts of {sum(counts)} pixels", expected, REMEDY)
     ends = np.cumsum(np.array(counts, np.int64))
     length = np.array(counts[1::2], np.int64)
     start = ends[1::2] - length
@@ -84,24 +85,26 @@ def runs_of_counts(counts: object, shape: tuple[int, int]) -> Runs:
 
 
 def counts_of(masks: Masks, mask: int) -> list[int]:
-    """The lengths of background and mask in turn, which `runs_of_counts` reads back."""
+    """The uncompressed RLE of one mask: the inverse of `parse_counts`."""
     runs = slice(masks.offsets[mask], masks.offsets[mask + 1])
-    start, length = masks.start[runs], masks.length[runs]
+    start = masks.start[runs]
+    length = masks.length[runs]
     end = np.concatenate([[0], start + length])
     rest = masks.shape[0] * masks.shape[1] - int(end[-1])
     counts: list[int] = np.stack([start - end[:-1], length], axis=1).ravel().tolist()
     return [*counts, rest] if rest else counts
 
 
-def fill(corners: np.ndarray, shape: tuple[int, int]) -> Runs:
-    """The pixels whose centres lie in a polygon of (n, 2) corners x, y.
+def rasterize(corners: np.ndarray, shape: tuple[int, int]) -> Runs:
+    """The pixels whose centres lie inside a polygon, given as (n, 2) corners x, y (even-odd rule).
 
-    Along the middle of each column the polygon's edges are crossed at an even number of heights; sorted, they pair
-    into stretches inside.
+    The centre line of each pixel column crosses the polygon's edges an even number of times; sorted by y, the
+    crossings pair into runs inside the polygon.
     """
     height, width = shape
     x0, y0 = corners.T - 0.5  # now pixel k has its centre at k
-    x1, y1 = np.roll(x0, -1), np.roll(y0, -1)
+    x1 = np.roll(x0, -1)
+    y1 = np.roll(y0, -1)
     first = np.clip(np.ceil(np.minimum(x0, x1)), 0, width).astype(np.int64)
     stop = np.clip(np.ceil(np.maximum(x0, x1)), 0, width).astype(np.int64)
     count = stop - first
@@ -110,38 +113,43 @@ def fill(corners: np.ndarray, shape: tuple[int, int]) -> Runs:
     along = (column - x0[edge]) / (x1 - x0)[edge]
     y = y0[edge] + along * (y1 - y0)[edge]
     order = np.lexsort((y, column))
-    column, row = column[order][::2], np.clip(np.ceil(y[order]), 0, height).astype(np.int64)
-    upper, lower = row[::2], row[1::2]
+    column = column[order][::2]
+    row = np.clip(np.ceil(y[order]), 0, height).astype(np.int64)
+    upper = row[::2]
+    lower = row[1::2]
     inside = lower > upper
     return (column * height + upper)[inside], (lower - upper)[inside]
 
 
 def union(parts: Sequence[Runs]) -> Runs:
-    """The pixels of any of the parts, each once."""
+    """The pixels that are in any of the parts."""
     start = np.concatenate([start for start, _ in parts])
     end = start + np.concatenate([length for _, length in parts])
     order = np.argsort(start, kind="stable")
-    start, end = start[order], np.maximum.accumulate(end[order]) if len(order) else end
+    start = start[order]
+    end = np.maximum.accumulate(end[order]) if len(order) else end
     new = np.append(True, start[1:] > end[:-1])[: len(start)]
     last = np.append(new[1:], True)[: len(start)]
     return start[new], end[last] - start[new]
 
 
 def masks_of(runs: Sequence[Runs], shape: tuple[int, int]) -> Masks:
-    """Masks of runs."""
+    """Masks over images of (height, width), from the runs of each."""
     none = [np.empty(0, np.int64)]
-    starts, lengths = [start for start, _ in runs], [length for _, length in runs]
+    starts = [start for start, _ in runs]
+    lengths = [length for _, length in runs]
     offsets = np.cumsum([0, *(len(start) for start in starts)])
     return Masks(np.concatenate(none + starts), np.concatenate(none + lengths), offsets, shape)
 
 
-def _corners(polygon: Any) -> np.ndarray:
-    """The corners of a flat list x, y, x, y, ..."""
-    expected, remedy = "x, y of at least three corners", "mend or remove the polygon"
+def _corners(polygon: object) -> np.ndarray:
+    """The (n, 2) corners of a polygon that is a flat list x, y, x, y, …"""
+    expected = "x, y of at least three corners"
+    remedy = "correct or remove the polygon"
     try:
         values = np.array(polygon, float)
     except (TypeError, ValueError, OverflowError):
-        raise Refused("bad_polygon", clip(str(polygon)), expected, remedy) from None
+        raise ParseError("bad_polygon", clip(str(polygon)), expected, remedy) from None
     if values.ndim != 1 or len(values) % 2 or len(values) < 6 or not np.isfinite(values).all():
-        raise Refused("bad_polygon", clip(str(polygon)), expected, remedy)
+        raise ParseError("bad_polygon", clip(str(polygon)), expected, remedy)
     return values.reshape(-1, 2)

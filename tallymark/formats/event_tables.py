@@ -1,4 +1,4 @@
-"""Calls that tables beside recordings state: which recording is meant, and the catalog of all of them."""
+"""Tables of events beside recordings (Raven, Audacity): which recording each is about, and the catalog of all."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.datasets.audio_dataset import day_of
-from tallymark.formats.entries import Entry, bare_name, catalog_of, items_of
+from tallymark.formats.entries import Entry, base_name, catalog_of, items_of
 from tallymark.geometry import Events
 from tallymark.io.audio import RECORDING
 from tallymark.io.finder import Finder
 from tallymark.io.folders import Folder, distinct_names, split_of_path
 
-ENDING = re.compile(r"(\.Table\.\d+)?([._-]selections?|[._-]labels?)?\.(txt|tsv)$", re.IGNORECASE)
-"""What a table's name has behind that of its recording."""
+TABLE_ENDING = re.compile(r"(\.Table\.\d+)?([._-]selections?|[._-]labels?)?\.(txt|tsv)$", re.IGNORECASE)
+"""What follows the name of the recording in the name of a table."""
+
+Recording = Path | str
+"""The file of a recording, or its name where the file is missing."""
 
 
 @dataclass
-class Heard:
-    """What one table states: begin and end of each call in seconds, its line, and the recording's name if given."""
+class EventTable:
+    """The events of one table: begin and end in seconds, line, and the name of the recording if a row has one."""
 
     table: Path
     begin: list[float] = field(default_factory=list)
@@ -37,54 +40,67 @@ class Heard:
     file: list[str | None] = field(default_factory=list)
 
     def add(self, begin: float, end: float, line: int, file: str | None = None) -> None:
+        """Append one event."""
         self.begin.append(begin)
         self.end.append(end)
         self.line.append(line)
         self.file.append(file)
 
 
-def catalog_of_calls(listed: Folder, tables: Sequence[Heard]) -> Catalog:
-    """All recordings, labelled where a table is about them; nobody says that the others are empty.
+def catalog_of_events(listed: Folder, tables: Sequence[EventTable]) -> Catalog:
+    """A catalog of all recordings in a folder; those with a table are labelled.
 
-    A table is about the recordings that its rows name, and about the one whose stem begins its own name. Two tables
-    of one recording are taken together, and that is noted.
+    A table is about the recordings that its rows name, and about the recording whose name its own name begins with.
+    Two tables of one recording are combined, with a note.
     """
     recordings = listed.ending(RECORDING.suffixes)
+    notes = Problems(EVERY)
+    table_of, recording_of_event = _match_tables(listed, recordings, tables, notes)
     names = distinct_names(recordings, listed.root, lambda path: path.name)
-    notes, finder, stems = Problems(EVERY), Finder(recordings, listed.root), by_stem(recordings)
-    about: dict[Path | str, Path] = {}
-    meant: list[Path | str] = []
-    for heard in tables:
-        own: Path | str | None = recording_of(heard.table, stems)
-        if own is None and (None in heard.file or not heard.file):
-            own = _without_file(heard, notes)
-        by_name = {name: _named(name, heard, finder, listed, notes) for name in dict.fromkeys(heard.file) if name}
-        places = [place for name in heard.file if (place := by_name[name] if name else own) is not None]
-        for place in dict.fromkeys([*places, own] if own else places):
-            first = about.setdefault(place, heard.table)
-            if first != heard.table:
-                _note_two(heard.table, first, bare_name(str(place)), notes)
-        meant += places
     entries = [
-        Entry(names[place], place, split_of_path(place, listed.root), table, labelled=True)
-        if isinstance(place, Path)
-        else Entry(place, None, split_of_path(table, listed.root), table, labelled=True)
-        for place, table in about.items()
+        Entry(names[recording], recording, split_of_path(recording, listed.root), table, labelled=True)
+        if isinstance(recording, Path)
+        else Entry(recording, None, split_of_path(table, listed.root), table, labelled=True)
+        for recording, table in table_of.items()
     ]
-    rest = [path for path in recordings if path not in about]
-    entries += [Entry(names[path], path, split_of_path(path, listed.root), None, labelled=False) for path in rest]
-    number = {place: at for at, place in enumerate(about)}
-    begin, end, line = (
-        np.array([value for heard in tables for value in getattr(heard, column)]) for column in ("begin", "end", "line")
-    )
-    item = np.array([number[place] for place in meant], np.int64)
-    calls = Events((begin + end) / 2, end - begin)
-    truth = Annotations.from_rows(items_of(entries), item, calls, line=line.astype(np.int64))
-    return _by_day(catalog_of(listed.root, RECORDING, entries, truth, notes))
+    unlabelled = [path for path in recordings if path not in table_of]
+    entries += [Entry(names[path], path, split_of_path(path, listed.root), None, labelled=False) for path in unlabelled]
+    position = {recording: at for at, recording in enumerate(table_of)}
+    item = np.array([position[recording] for recording in recording_of_event], np.int64)
+    begin = np.array([value for table in tables for value in table.begin], float)
+    end = np.array([value for table in tables for value in table.end], float)
+    line = np.array([value for table in tables for value in table.line], np.int64)
+    events = Events((begin + end) / 2, end - begin)
+    truth = Annotations.from_rows(items_of(entries), item, events, line=line)
+    return _grouped_by_day(catalog_of(listed.root, RECORDING, entries, truth, notes))
+
+
+def _match_tables(
+    listed: Folder, recordings: Sequence[Path], tables: Sequence[EventTable], notes: Problems
+) -> tuple[dict[Recording, Path], list[Recording]]:
+    """The first table of each labelled recording, and the recording of each event, table by table."""
+    finder = Finder(recordings, listed.root)
+    stems = by_stem(recordings)
+    table_of: dict[Recording, Path] = {}
+    recording_of_event: list[Recording] = []
+    for table in tables:
+        own: Recording | None = recording_of(table.table, stems)
+        if own is None and (None in table.file or not table.file):
+            own = _missing_recording(table, notes)
+        by_name = {
+            name: _find_recording(name, table, finder, listed, notes) for name in dict.fromkeys(table.file) if name
+        }
+        found = [recording for name in table.file if (recording := by_name[name] if name else own) is not None]
+        for recording in dict.fromkeys([*found, own] if own else found):
+            first = table_of.setdefault(recording, table.table)
+            if first != table.table:
+                notes.add(_second_table(table.table, first, base_name(str(recording))))
+        recording_of_event += found
+    return table_of, recording_of_event
 
 
 def by_stem(recordings: Sequence[Path]) -> dict[str, list[Path]]:
-    """Recordings by their name, with and without the suffix."""
+    """Recordings by their file name, with and without the suffix."""
     stems = defaultdict(list)
     for path in recordings:
         stems[path.stem].append(path)
@@ -93,21 +109,21 @@ def by_stem(recordings: Sequence[Path]) -> dict[str, list[Path]]:
 
 
 def recording_of(table: Path, stems: Mapping[str, list[Path]]) -> Path | None:
-    """The recording whose name or stem begins a table's name, set apart from the rest of it: the longest such one.
+    """The recording with the longest name or stem that a table's name begins with, up to a punctuation mark.
 
-    Of several with that stem the one in the same folder is meant; None if there is no telling.
+    Of several, the one in the table's folder is chosen; None if that leaves none or more than one.
     """
     name = table.name
     ends = [at for at, character in enumerate(name) if not character.isalnum()]
-    fitting = next((stems[name[:end]] for end in reversed(ends) if name[:end] in stems), [])
-    chosen = [path for path in fitting if path.parent == table.parent] or fitting
+    matching = next((stems[name[:end]] for end in reversed(ends) if name[:end] in stems), [])
+    chosen = [path for path in matching if path.parent == table.parent] or matching
     return chosen[0] if len(chosen) == 1 else None
 
 
 def table_paths(folder: Path, recordings: Iterable[str], ending: str) -> list[Path]:
-    """Where the tables of recordings are written: below `folder`, whatever their names say, each in a file of its own.
+    """The paths to write the tables of recordings to, always below `folder`; their folders are created.
 
-    They are named like the recordings without the suffix, but for those that only this tells apart.
+    A table is named like its recording without the suffix, or with it where two recordings share a stem.
     """
     paths = []
     for recording in recordings:
@@ -118,42 +134,49 @@ def table_paths(folder: Path, recordings: Iterable[str], ending: str) -> list[Pa
     return [path.with_name((path.stem if shared[path.with_suffix("")] == 1 else path.name) + ending) for path in paths]
 
 
-def spans(calls: Events, unknown: float) -> tuple[np.ndarray, np.ndarray]:
-    """Begin and end of calls; where a length is not known it is `unknown`, or less so that none begins before 0."""
-    lengths = np.full(len(calls), np.nan) if calls.length is None else calls.length
-    half = np.where(np.isnan(lengths), np.minimum(unknown / 2, np.maximum(calls.time, 0)), lengths / 2)
-    return calls.time - half, calls.time + half
+def spans(events: Events, default_length: float) -> tuple[np.ndarray, np.ndarray]:
+    """Begin and end of events in seconds.
+
+    An unknown length is taken as `default_length`, or less so that no event begins before 0.
+    """
+    lengths = np.full(len(events), np.nan) if events.length is None else events.length
+    half = np.where(np.isnan(lengths), np.minimum(default_length / 2, np.maximum(events.time, 0)), lengths / 2)
+    return events.time - half, events.time + half
 
 
-def _named(name: str, heard: Heard, finder: Finder, listed: Folder, notes: Problems) -> Path | str:
-    """The recording that a row names; the name itself where there is no such file."""
-    found = finder.candidates(name, heard.table.parent, split_of_path(heard.table, listed.root))
+def _find_recording(name: str, table: EventTable, finder: Finder, listed: Folder, notes: Problems) -> Recording:
+    """The recording that a row names; its name without folders where there is no such file, or more than one."""
+    found = finder.candidates(name, table.table.parent, split_of_path(table.table, listed.root))
     if len(found) == 1:
         return found[0]
     if found:
-        rivals = " and ".join(path.relative_to(listed.root).as_posix() for path in found[:3])
-        remedy = "write the name with its folder in front"
-        notes.add(Problem("ambiguous_file", str(heard.table), rivals, f"one recording '{name}'", remedy, item=name))
-    return bare_name(name)
+        candidates = " and ".join(path.relative_to(listed.root).as_posix() for path in found[:3])
+        expected = f"one recording '{name}'"
+        remedy = "write the name with its folder"
+        notes.add(Problem("ambiguous_file", str(table.table), candidates, expected, remedy, item=name))
+    return base_name(name)
 
 
-def _without_file(heard: Heard, notes: Problems) -> str:
-    """The recording that a table's own name means, although it is not here: what stands before the table's ending."""
-    name = ENDING.sub("", heard.table.name)
-    found, expected = "no recording of that name, or several", f"one recording '{name}' with its calls"
-    notes.add(Problem("unknown_recording", str(heard.table), found, expected, "add it, or rename the table", item=name))
+def _missing_recording(table: EventTable, notes: Problems) -> str:
+    """The name of the recording that a table is named after, where the folder does not have it; that is noted."""
+    name = TABLE_ENDING.sub("", table.table.name)
+    found = "no recording of that name, or several"
+    expected = f"one recording '{name}'"
+    remedy = "add the recording, or rename the table"
+    notes.add(Problem("unknown_recording", str(table.table), found, expected, remedy, item=name))
     return name
 
 
-def _note_two(table: Path, first: Path, name: str, notes: Problems) -> None:
-    found, expected = f"calls of {name}, as in {first}", "one table for each recording"
-    remedy = "nothing, if both belong to it: they are taken together"
-    notes.add(Problem("two_tables", str(table), found, expected, remedy))
+def _second_table(table: Path, first: Path, name: str) -> Problem:
+    found = f"events of {name}, as in {first}"
+    remedy = "nothing, if both are right: they are combined"
+    return Problem("two_tables", str(table), found, "one table for each recording", remedy)
 
 
-def _by_day(catalog: Catalog) -> Catalog:
+def _grouped_by_day(catalog: Catalog) -> Catalog:
     """The catalog with the day of each recording as its group."""
-    ids, truth = catalog.items.ids, catalog.truth
-    group = pl.Series([day_of(file or name) for name, file in zip(ids, catalog.files, strict=True)], dtype=pl.String)
-    items = Items(ids, group, catalog.items.line)
-    return replace(catalog, items=items, truth=None if truth is None else replace(truth, items=items))
+    ids = catalog.items.ids
+    days = [day_of(file or name) for name, file in zip(ids, catalog.files, strict=True)]
+    items = Items(ids, pl.Series(days, dtype=pl.String), catalog.items.line)
+    truth = None if catalog.truth is None else replace(catalog.truth, items=items)
+    return replace(catalog, items=items, truth=truth)
