@@ -10,12 +10,12 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from tallymark.core.problems import BadInput, Problem
 from tallymark.detector.receptive_field import (
-    AUDIO_STEM_STRIDE,
     BLOCK_CONVOLUTIONS,
-    IMAGE_STEM_STRIDE,
     KERNEL_SIZE,
+    PLANE_STEM_STRIDE,
     STAGE_STRIDE,
     STAGES,
+    TIME_STEM_STRIDE,
 )
 
 
@@ -136,7 +136,7 @@ class MiniResNet(Backbone):
         super().__init__(*((0.0, 1.0) if in_channels != 3 else ()))
         self.channels = (2 * width, 4 * width, 8 * width, 8 * width)
         self.out_stages = tuple(range(1, STAGES + 1))
-        stem = conv_bn(in_channels, width, KERNEL_SIZE, AUDIO_STEM_STRIDE if one_dimensional else IMAGE_STEM_STRIDE)
+        stem = conv_bn(in_channels, width, KERNEL_SIZE, TIME_STEM_STRIDE if one_dimensional else PLANE_STEM_STRIDE)
         stages = [nn.Sequential(*stem, nn.ReLU(inplace=True))]
         before = width
         for channels in self.channels:

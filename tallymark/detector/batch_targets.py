@@ -15,7 +15,7 @@ from tallymark.detector.mask_refinement import FINE, draw_coverage
 from tallymark.detector.targets import draw_targets
 
 if TYPE_CHECKING:
-    from tallymark.detector.coders import ShapeCoder
+    from tallymark.detector.center_coder import CenterCoder
     from tallymark.modalities.sample import Sample
 
 HEATMAP_GAIN = 1.6
@@ -53,24 +53,26 @@ class CenterTargets:
         return replace(self, **moved)
 
 
-def center_targets(samples: Sequence[Sample], coder: ShapeCoder, classes: int, recipe: Recipe) -> CenterTargets:
+def center_targets(samples: Sequence[Sample], coder: CenterCoder, classes: int, recipe: Recipe) -> CenterTargets:
     """The targets of the centre head, on the grid of the recipe's stride."""
     height, width = (side // recipe.stride for side in samples[0].extent)
-    height = 1 if coder.line else height
-    gain = HEATMAP_GAIN if coder.covers else 1.0
+    height = 1 if coder.one_dimensional else height
+    gain = HEATMAP_GAIN if coder.predicts_coverage else 1.0
     drawn, shapes, coverages = [], [], []
     for sample in samples:
-        scaled: Any = sample.shapes.scale(1 / recipe.stride)  # type: ignore[union-attr]  # labels have no centres
+        scaled: Any = sample.shapes.scale(1 / recipe.stride)
         footprint = coder.footprint(scaled)
         targets = draw_targets(footprint, sample.label, classes, (height, width), gain)
-        if coder.covers:
+        if coder.predicts_coverage:
             coverages.append(draw_coverage(footprint.scale(FINE), (FINE * height, FINE * width)))
         drawn.append(targets)
         shapes.append(scaled.take(targets.object))
     joined = shapes[0]
     for more in shapes[1:]:
         joined = joined.concat(more)
-    x, y, weight = (np.concatenate(column) for column in zip(*((one.x, one.y, one.weight) for one in drawn), strict=True))
+    x, y, weight = (
+        np.concatenate(column) for column in zip(*((one.x, one.y, one.weight) for one in drawn), strict=True)
+    )
     result = CenterTargets(
         shapes=joined,
         heatmap=torch.from_numpy(np.stack([one.heatmap for one in drawn])),

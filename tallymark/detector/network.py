@@ -9,16 +9,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.detector.backbones import Backbone, make_backbone
 from tallymark.detector.batch_targets import CenterTargets
 from tallymark.detector.encoders import Encoder
 from tallymark.detector.heads import FPN, CenterHead, ClassificationHead
 from tallymark.detector.losses import REGRESSION_LOSSES, bce_dice, focal, soft_cross_entropy, trimmed_mean
-from tallymark.detector.receptive_field import AUDIO_STRIDES, IMAGE_STRIDES
+from tallymark.detector.strides import PLANE_STRIDES, TIME_STRIDES
 
 if TYPE_CHECKING:
-    from tallymark.detector.coders import ShapeCoder
+    from tallymark.detector.center_coder import CenterCoder
 
 REGRESSION_WEIGHTS = {"giou": 5.0, "smooth_l1": 0.5, "kld": 2.0, "cuboid": 2.0}
 """Weight of each regression loss against that of the heatmap."""
@@ -56,12 +57,17 @@ class CenterDetector(Network[CenterTargets]):
     """
 
     def __init__(
-        self, recipe: Recipe, coder: ShapeCoder, encoder: Encoder, classes: int, groups: Sequence[int] = ()
+        self, recipe: Recipe, coder: CenterCoder, encoder: Encoder, classes: int, groups: Sequence[int] = ()
     ) -> None:
         super().__init__()
         self.coder = coder
         self.encoder = encoder
-        one_dimensional = coder.line
+        one_dimensional = coder.one_dimensional
+        strides = TIME_STRIDES if one_dimensional else PLANE_STRIDES
+        if recipe.stride not in strides:
+            expected = " or ".join(map(str, strides))
+            remedy = f"give e.g. stride={strides[0]}"
+            raise BadInput(Problem("bad_option", "recipe", f"stride={recipe.stride}", expected, remedy))
         self.backbone = make_backbone(
             recipe.backbone,
             recipe.width,
@@ -70,13 +76,17 @@ class CenterDetector(Network[CenterTargets]):
             one_dimensional=one_dimensional,
         )
         channels = self.backbone.channels
-        finest = (AUDIO_STRIDES if one_dimensional else IMAGE_STRIDES).index(recipe.stride)
-        self.neck = FPN(channels[finest:], recipe.neck, one_dimensional=one_dimensional)
+        self.neck = FPN(channels[strides.index(recipe.stride) :], recipe.neck, one_dimensional=one_dimensional)
         group = torch.tensor(groups or [0] * classes)
         self.register_buffer("group", group, persistent=False)
         self.group: Tensor
         self.head = CenterHead(
-            recipe.neck, classes, coder.values, channels[-1], coverage=coder.covers, groups=int(group.max()) + 1
+            recipe.neck,
+            classes,
+            coder.values,
+            channels[-1],
+            coverage=coder.predicts_coverage,
+            groups=int(group.max()) + 1,
         )
 
     def forward(self, inputs: Tensor) -> dict[str, Tensor]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from tallymark.detector.strides import TIME_STRIDES
+
 KERNEL_SIZE = 3
 """Side of every convolution of MiniResNet, FPN and CenterHead that is not 1 x 1."""
 STAGES = 4
@@ -15,12 +17,9 @@ STAGES = 4
 STAGE_STRIDE = 2
 BLOCK_CONVOLUTIONS = 2
 """Convolutions of a residual block."""
-IMAGE_STEM_STRIDE = (2, 2)
-AUDIO_STEM_STRIDE = (2, 1)
+PLANE_STEM_STRIDE = (2, 2)
+TIME_STEM_STRIDE = (2, 1)
 """Stride of the first convolution along rows and columns; of a spectrogram, along frequency and time."""
-IMAGE_STRIDES = (4, 8, 16)
-AUDIO_STRIDES = (2, 4, 8, 16)
-"""Strides of the feature levels that a head can be placed on: pixels, or frames, per cell of the output grid."""
 
 
 class Convolution(NamedTuple):
@@ -57,8 +56,8 @@ def audio_receptive_field(depth: int, stride: int) -> int:
     That is the receptive field of the backbone, of the FPN's smoothing convolution at every level finer than the
     coarsest, and of the head; and one cell of the coarsest level more, because upsampling repeats its cells.
     """
-    backbone = receptive_field(mini_resnet_layers(depth, AUDIO_STEM_STRIDE[1]))
-    levels = AUDIO_STRIDES[AUDIO_STRIDES.index(stride) :]
+    backbone = receptive_field(mini_resnet_layers(depth, TIME_STEM_STRIDE[1]))
+    levels = TIME_STRIDES[TIME_STRIDES.index(stride) :]
     smoothing = sum(receptive_field([Convolution()], level) for level in levels[:-1])
     head = receptive_field([Convolution()], stride)
     return backbone + smoothing + head + levels[-1]

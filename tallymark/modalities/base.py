@@ -7,6 +7,7 @@ backbone, and how training samples are made. Nothing else asks whether a data se
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,10 +18,11 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.detector.tta import TTATransform
 from tallymark.geometry.poses import Poses
+from tallymark.io.media import BadMedia
 from tallymark.modalities.sample import Sample
 
 if TYPE_CHECKING:
-    from torch import nn
+    from tallymark.detector.encoders import Encoder
 
 
 class Tile(NamedTuple):
@@ -59,10 +61,12 @@ Detect = Callable[[Catalog], Annotations[Any]]
 class Dataset(Protocol):
     """Training samples drawn from the labelled items of a catalog."""
 
-    problems: Problems
-    """The items that could not be read."""
     state: Any
     """What `mine_hard_negatives` found, for a checkpoint: tensors and numbers only."""
+
+    @property
+    def problems(self) -> Problems:
+        """The items that could not be read."""
 
     def __len__(self) -> int: ...
 
@@ -103,7 +107,7 @@ class Modality(Protocol):
     def peak_distance(self, recipe: Any) -> int:
         """Minimum distance of two peaks, in cells of the output grid."""
 
-    def encoder(self, recipe: Any) -> nn.Module:
+    def encoder(self, recipe: Any) -> Encoder:
         """What stands before the backbone: it has `channels`, and `example()` for the export."""
 
     def dataset(self, catalog: Catalog, recipe: Any) -> Dataset:
@@ -111,3 +115,27 @@ class Modality(Protocol):
 
     def fingerprint(self, catalog: Catalog, item: int, recipe: Any) -> list[object]:
         """What identifies an item's files as they are now: changed files are predicted anew."""
+
+    def resolution_note(self, size: np.ndarray, recipe: Any) -> str:
+        """What to tell the user where items of this size (n, 2) are unlike the training data; "" if nothing."""
+
+
+def identity(grid: np.ndarray) -> np.ndarray:
+    """The rasterizer of media that are grids already."""
+    return grid
+
+
+def path_of(catalog: Catalog, item: int) -> Path:
+    """The file of an item; a `BadMedia` if it is missing."""
+    path = catalog.path(item)
+    if path is None:
+        raise BadMedia("missing_media", "no file", "get the file, or exclude the item")
+    return path
+
+
+def fingerprint_file(path: Path | None) -> list[object]:
+    """Path, size and time of change of a file."""
+    if path is None or not path.exists():
+        return [str(path)]
+    status = path.stat()
+    return [str(path.resolve()), status.st_size, status.st_mtime_ns]

@@ -36,7 +36,7 @@ def paste_call(
     return mixed, np.append(time, moment)
 
 
-def change_levels(rng: np.random.Generator, level: np.ndarray, recipe: AudioRecipe) -> np.ndarray:
+def augment_spectrogram(rng: np.random.Generator, level: np.ndarray, recipe: AudioRecipe) -> np.ndarray:
     """Another response over the bands, and parts that are hidden behind the usual level."""
     bands, width = level.shape
     if recipe.spectral_tilt_db:
