@@ -64,7 +64,7 @@ class Backbone(nn.Module):
         return super()._apply(*given, **named)  # type: ignore[no-untyped-call]  # torch has no type for it
 
     def _frozen(self) -> tuple[nn.Module, ...]:
-        """The frozen stages with batch normalisation folded into the convolutions, which saves a fifth of their time."""
+        """The frozen stages with batch normalisation folded into convolutions, which saves a fifth of their time."""
         if len(self._folded) != self.frozen_stages:
             self._folded = tuple(fold_batch_norm(stage) for stage in self.stages[: self.frozen_stages])
         return self._folded
