@@ -78,10 +78,10 @@ CASES = {
         "ImageId,EncodedPixels\na,10 5 1 3 12 9 x 2 589824 7 7 0 4\n",
         ["a,1 3 10 11 589824 1"],
         [
-            "2: dropped the number without a partner",
+            "2: dropped a start without a length",
             "2: dropped an unreadable run",
-            "2: clipped a run to the picture",
-            "2: dropped a run without a pixel in the picture",
+            "2: clipped a run to the image",
+            "2: dropped a run outside the image",
             "2: sorted and merged runs",
         ],
     ),
@@ -89,13 +89,13 @@ CASES = {
         "ships",
         "ImageId,EncodedPixels\na,1 10\na,5 10\na,2 3\n",
         ["a,1 10", "a,11 4"],
-        ["3: gave contested pixels to another mask", "4: dropped a mask that others cover"],
+        ["3: gave overlapping pixels to another mask", "4: dropped a mask that others cover"],
     ),
     "ships_contested_confident": (
         "ships",
         "ImageId,EncodedPixels,confidence\na,1 10,0.2\na,5 10,0.9\n",
         ["a,1 4", "a,5 10"],
-        ["1: dropped columns", "2: gave contested pixels to another mask"],
+        ["1: dropped columns", "2: gave overlapping pixels to another mask"],
     ),
     "food_labels": (
         "food",
@@ -181,7 +181,7 @@ def test_odd_blanks_become_spaces(blank: str, tmp_path: Path) -> None:
     text = f"image_id,PredictionString\na,0.5 1 2{blank}30 40\nb,{blank}\n"
     rows, changes = repaired("wheat", text, tmp_path)
     assert rows == ["a,0.5 1 2 30 40", "b,"]
-    assert changes == ["2: wrote odd blanks as spaces", "3: wrote odd blanks as spaces"]
+    assert changes == ["2: replaced unusual whitespace by spaces", "3: replaced unusual whitespace by spaces"]
 
 
 def test_classes_are_written_in_small_letters(tmp_path: Path) -> None:
