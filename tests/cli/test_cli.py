@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from tallymark.cli.main import app
 from tests.made import NAMES
 from tests.sets import SMALL, copy_of
-from tests.submission.test_mangled import GOOD
+from tests.submission.test_fuzzing import GOOD
 
 PAIRS: dict[str, list[tuple[object, ...]]] = {
     "wheat": [("a", 0, 0, 1.0, 6), ("b", 0, 0, 200 / 210, 6)],

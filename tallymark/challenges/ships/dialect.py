@@ -15,7 +15,7 @@ from tallymark.geometry import Masks
 from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import Table, number_text, write_table
 from tallymark.submission.dialect import Note, Row
-from tallymark.submission.rle import read_masks, repair_rle, without_contested
+from tallymark.submission.rle import read_masks, remove_overlaps, repair_rle
 from tallymark.submission.table_checks import open_table, read_ids
 
 FORMS = ("official",)
@@ -95,7 +95,7 @@ def filler(header: list[str], rule_options: RuleOptions) -> dict[str, str]:
 def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[str, str]]:
     """Runs read, clipped, sorted and merged; pixels that two ships claim go to the more confident or earlier one."""
     masks = [repair_rle(row, "EncodedPixels", rule_options.shape, note) for row in rows]
-    masks = without_contested(rows, masks, note)
+    masks = remove_overlaps(rows, masks, note)
     kept = [" ".join(f"{start} {stop - start}" for start, stop in runs) for runs in masks if runs]
     return [{"EncodedPixels": text} for text in kept or [""]]
 

@@ -1,4 +1,4 @@
-"""Damaged files of every kind: a list of problems or a result, never another exception, never a lost row."""
+"""Fuzzed and malformed files: a list of problems or a result, never another exception, never a lost row."""
 
 from __future__ import annotations
 
@@ -37,13 +37,15 @@ TOKENS = [
     b"\0", b"\xff", b"\xef\xbb\xbf", b"\x1d", "\u00a0".encode(), "１".encode(), "é".encode(), b"car", b"-1", b"0",
     b"589825", b"3.0",
 ]  # fmt: skip
-OVERWRITTEN = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-"""Examples write over the files of those before, and machines have slow moments."""
-mangles = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 12), st.sampled_from(TOKENS)), min_size=1, max_size=4)
+HEALTH_CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+"""Examples overwrite the files of earlier ones, and a busy machine may be slow."""
+edits_of_bytes = st.lists(
+    st.tuples(st.floats(0, 1), st.integers(0, 12), st.sampled_from(TOKENS)), min_size=1, max_size=4
+)
 
 
-def mangled(text: str, edits: list[tuple[float, int, bytes]]) -> bytes:
-    """Replace some bytes at each place by a token."""
+def corrupt(text: str, edits: list[tuple[float, int, bytes]]) -> bytes:
+    """Replace bytes by tokens: each edit has a relative position, a number of bytes, and a token."""
     data = text.encode()
     for place, length, token in edits:
         at = int(place * len(data))
@@ -52,7 +54,7 @@ def mangled(text: str, edits: list[tuple[float, int, bytes]]) -> bytes:
 
 
 def outcome(name: str, truth: bytes, submission: bytes, folder: Path) -> list[str]:
-    """Score files with these bytes; the kinds of problems, or nothing where there is a score."""
+    """Score files with these bytes; returns the kinds of problems, empty if there is a score."""
     (folder / "truth.csv").write_bytes(truth)
     (folder / "submission.csv").write_bytes(submission)
     try:
@@ -70,21 +72,23 @@ def outcome(name: str, truth: bytes, submission: bytes, folder: Path) -> list[st
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=150, suppress_health_check=OVERWRITTEN)
-@given(edits=mangles, which=st.integers(0, 1))
-def test_any_damage_is_explained(name: str, edits: list[tuple[float, int, bytes]], which: int, tmp_path: Path) -> None:
+@settings(max_examples=150, suppress_health_check=HEALTH_CHECKS)
+@given(edits=edits_of_bytes, which=st.integers(0, 1))
+def test_any_corruption_is_reported(
+    name: str, edits: list[tuple[float, int, bytes]], which: int, tmp_path: Path
+) -> None:
     files = [text.encode() for text in GOOD[name]]
-    files[which] = mangled(GOOD[name][which], edits)
+    files[which] = corrupt(GOOD[name][which], edits)
     outcome(name, files[0], files[1], tmp_path)
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, suppress_health_check=OVERWRITTEN)
-@given(edits=mangles)
-def test_what_passes_has_lost_nothing(name: str, edits: list[tuple[float, int, bytes]], tmp_path: Path) -> None:
+@settings(max_examples=60, suppress_health_check=HEALTH_CHECKS)
+@given(edits=edits_of_bytes)
+def test_a_valid_file_has_lost_no_values(name: str, edits: list[tuple[float, int, bytes]], tmp_path: Path) -> None:
     """A file that the check accepts has as many rows, and as many values, as were written."""
     path = tmp_path / "submission.csv"
-    path.write_bytes(mangled(GOOD[name][1], edits))
+    path.write_bytes(corrupt(GOOD[name][1], edits))
     checked = tallymark.check(name, path)
     if checked.problems:
         return
@@ -98,17 +102,17 @@ def test_what_passes_has_lost_nothing(name: str, edits: list[tuple[float, int, b
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_truncation_is_explained(name: str, tmp_path: Path) -> None:
+def test_every_truncation_is_reported(name: str, tmp_path: Path) -> None:
     truth, submission = (text.encode() for text in GOOD[name])
-    for cut in range(len(submission)):
-        outcome(name, truth, submission[:cut], tmp_path)
-    for cut in range(len(truth)):
-        outcome(name, truth[:cut], submission, tmp_path)
+    for end in range(len(submission)):
+        outcome(name, truth, submission[:end], tmp_path)
+    for end in range(len(truth)):
+        outcome(name, truth[:end], submission, tmp_path)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "cp037"])
-def test_other_encodings_are_refused(name: str, encoding: str, tmp_path: Path) -> None:
+def test_other_encodings_are_rejected(name: str, encoding: str, tmp_path: Path) -> None:
     truth, submission = GOOD[name]
     kinds = outcome(name, truth.encode(), submission.encode(encoding), tmp_path)
     assert set(kinds) & {"encoding", "nul_byte", "bad_header"}
@@ -117,14 +121,16 @@ def test_other_encodings_are_refused(name: str, encoding: str, tmp_path: Path) -
 @pytest.mark.parametrize("name", NAMES)
 def test_bom_and_crlf_change_nothing(name: str, tmp_path: Path) -> None:
     truth, submission = GOOD[name]
-    dressed = [b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode() for text in (truth, submission)]
-    assert outcome(name, *dressed, tmp_path) == []
+    encoded = [b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode() for text in (truth, submission)]
+    assert outcome(name, *encoded, tmp_path) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("target", ["truth", "submission"])
 @pytest.mark.parametrize("content", [None, "folder", b"", b"\n\n", b"\0" * 10])
-def test_no_file_at_all(name: str, target: str, content: bytes | str | None, tmp_path: Path) -> None:
+def test_missing_and_empty_files_are_reported(
+    name: str, target: str, content: bytes | str | None, tmp_path: Path
+) -> None:
     for file, text in zip(("truth", "submission"), GOOD[name], strict=True):
         path = tmp_path / f"{file}.csv"
         if file != target:
@@ -150,7 +156,7 @@ ROWS = {
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("token", ["1", "x", "7 7", '"'])
-def test_a_row_of_a_million_tokens(name: str, token: str, tmp_path: Path) -> None:
+def test_a_row_of_a_million_values(name: str, token: str, tmp_path: Path) -> None:
     path = tmp_path / "submission.csv"
     path.write_text(ROWS[name].format(" ".join([token] * 1_000_000)))
     checked = tallymark.check(name, path)
@@ -219,8 +225,8 @@ def test_all_problems_are_listed(tmp_path: Path) -> None:
         ("ships", "a,1{}3 3", "not_an_integer"),
     ],
 )
-def test_a_blank_that_is_no_separator_is_shown(name: str, row: str, kind: str, blank: str, tmp_path: Path) -> None:
-    """As web pages and word processors have them."""
+def test_whitespace_that_does_not_separate_is_shown(name: str, row: str, kind: str, blank: str, tmp_path: Path) -> None:
+    """Such characters come from web pages and word processors."""
     path = tmp_path / "submission.csv"
     path.write_text(GOOD[name][1].split("\n")[0] + "\n" + row.format(blank) + "\n", "utf-8")
     [problem] = tallymark.check(name, path).problems
@@ -238,7 +244,7 @@ def test_other_separators_are_named(name: str, mark: str, word: str, tmp_path: P
     assert f"by commas, not by {word}" in problem.remedy
 
 
-def test_a_file_without_a_header_is_not_repeated_whole(tmp_path: Path) -> None:
+def test_the_message_about_a_missing_header_is_short(tmp_path: Path) -> None:
     path = tmp_path / "submission.csv"
     path.write_text("a," + "0.9 0 0 100 100 " * 500 + "\n")
     [problem] = tallymark.check("wheat", path).problems
