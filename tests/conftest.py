@@ -43,13 +43,6 @@ def demo_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return folder_of
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need a training of the demo as slow, and begin with the slow ones.
-
-    With several workers, those that are done early take the quick tests that are left, so that none waits at the end.
-    """
-    for item in items:
-        if "demo_of" in getattr(item, "fixturenames", ()):
-            item.add_marker("slow")
+    """Begin with the slow tests: a worker that is done early takes over quick ones, and none waits at the end."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)

@@ -16,6 +16,7 @@ from tallymark.cli import demo
 from tallymark.cli.demo import SOLUTION, reading_of
 from tallymark.core.registry import challenge
 
+pytestmark = pytest.mark.slow
 MARGIN = {"wheat": 0.25, "ships": 0.1, "food": 0.3, "upcalls": 0.3, "lyft": 0.08}
 """By how much the official score must be better than that of a trivial prediction."""
 
