@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.core.console import counting
-from tallymark.core.parallel import ahead, in_background
+from tallymark.core.parallel import in_background, prefetch
 from tallymark.core.problems import Problems
 from tallymark.core.recipe import Recipe, head_groups_of
 from tallymark.data.annotations import Annotations, concat_items
@@ -198,7 +198,7 @@ def _side_by_side(
     """What is told of every window of every item, in order; of as many at a time as the models can be shown at once."""
     windows = ((number, one, window) for number, one in enumerate(shown) for window in one.windows)
     at_once = min(getattr(model, "at_once", 1) for model in models)
-    return map(tell, windows) if at_once == 1 else ahead(tell, in_background(windows, at_once), at_once, at_once)
+    return map(tell, windows) if at_once == 1 else prefetch(tell, in_background(windows, at_once), at_once, at_once)
 
 
 def mean_maps(picture: np.ndarray, models: Sequence[Model], recipe: Recipe) -> Maps:

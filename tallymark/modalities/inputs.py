@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tallymark.core.parallel import ahead, in_background
+from tallymark.core.parallel import in_background, prefetch
 from tallymark.core.problems import Problem, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.data.catalog import Catalog
@@ -72,7 +72,7 @@ def model_inputs(catalog: Catalog, recipe: Recipe, problems: Problems) -> Iterat
         name, place, expected = catalog.items.ids[item], catalog.place(item), f"a {catalog.medium.noun}"
         problems.add(Problem(bad.kind, place, bad.found, expected, bad.remedy, item=name))
 
-    return ahead(prepare, range(len(catalog)), 2, 4)
+    return prefetch(prepare, range(len(catalog)), 2, 4)
 
 
 def spectrogram_config(recipe: AudioRecipe) -> SpectrogramConfig:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tallymark.core.parallel import ahead
+from tallymark.core.parallel import prefetch
 from tallymark.core.recipe import Recipe
 from tallymark.detector.coders import CODERS, ShapeCoder
 from tallymark.detector.mask_refinement import FINE, draw_coverage
@@ -101,7 +101,7 @@ class Batches:
             ]
             return self._stack(windows)
 
-        return ahead(make, range(start, len(self)), threads(), 2 * threads())
+        return prefetch(make, range(start, len(self)), threads(), 2 * threads())
 
     def _stack(self, windows: Sequence[Sample]) -> Batch:
         pictures = torch.from_numpy(np.stack([window.picture for window in windows])).permute(0, 3, 1, 2)

@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import Any
 
-from tallymark.core.console import SAID_EVERY, duration
+from tallymark.core.console import PROGRESS_INTERVAL, duration
 from tallymark.training.budget import Budget
 
 
@@ -42,7 +42,7 @@ class Progress:
         for name, value in parts.items():
             self._sums[name] = self._sums.get(name, 0.0) + value
         self._count += 1
-        due = self.talks and time.monotonic() - self._said >= SAID_EVERY
+        due = self.talks and time.monotonic() - self._said >= PROGRESS_INTERVAL
         if self._bar is None and not due:
             return
         done, loss = self.clock.done(), sum(self._sums.values()) / self._count
