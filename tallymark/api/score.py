@@ -45,11 +45,10 @@ def score(
     rule, extra = split_options(what, options)
     rule_options = parse_options(what.rule_options, rule)
     expected, [pair] = read_pairs(what, truth, [submission], images, rule_options, problems)
-    scoring = Scoring(Path(truth), expected, None, rule_options, rule | extra, problems)
+    scoring = Scoring(Path(truth), expected, rule_options, rule | extra, problems)
     rule_options = what.complete_rule_options(scoring)
     answers, predicted = problems.checked(pair)
-    scoring = replace(scoring, truth=answers, predicted=predicted, rule_options=rule_options)
-    analyses = what.analyze(scoring)
+    analyses = what.analyze(answers, predicted, replace(scoring, rule_options=rule_options))
     problems.raise_if_any()
     return replace(what.score(answers, predicted, rule_options), analyses=analyses)
 

@@ -52,15 +52,14 @@ class ScoreOption:
 
 @dataclass(frozen=True)
 class Scoring:
-    """One call of `score`, as a challenge gets to see it.
+    """One call of `score`, as the functions that a challenge declares are given it.
 
-    truth_path: the file or folder given as truth. truth, predicted: of the same items.
+    truth_path: the file or folder given as truth. truth: of the items to score; None if it cannot be used.
     given: the rule options and score options that the user gave.
     """
 
     truth_path: Path
     truth: Annotations[Any] | None
-    predicted: Annotations[Any] | None
     rule_options: Any
     given: Mapping[str, Any]
     problems: Problems
@@ -78,7 +77,7 @@ def _as_given(scoring: Scoring) -> Any:
     return scoring.rule_options
 
 
-def _no_analyses(scoring: Scoring) -> dict[str, Analysis]:
+def _no_analyses(truth: Annotations[Any], predicted: Annotations[Any], scoring: Scoring) -> dict[str, Analysis]:
     return {}
 
 
@@ -104,7 +103,7 @@ class Challenge:
 
     score_options: further options of `score`.
     complete_rule_options: fills in rule options from the data, given a `Scoring`.
-    analyze: the analyses that the score options ask for, by name.
+    analyze: the analyses of truth and predictions that the score options ask for, by name.
     rule_options_for: given a catalog, the rule options and those that the user gave: the rule options for items of it.
     mask_shape: the height and width in pixels that rule options prescribe for images whose masks are submitted.
     """
@@ -121,7 +120,7 @@ class Challenge:
     package: str = ""
     score_options: tuple[ScoreOption, ...] = ()
     complete_rule_options: Callable[[Scoring], Any] = _as_given
-    analyze: Callable[[Scoring], Mapping[str, Analysis]] = _no_analyses
+    analyze: Callable[[Annotations[Any], Annotations[Any], Scoring], Mapping[str, Analysis]] = _no_analyses
     rule_options_for: Callable[[Catalog, Any, Mapping[str, Any]], Callable[[Items], Any]] = _same_for_all
     mask_shape: Callable[[Any], tuple[int, int] | None] = _no_shape
 

@@ -57,6 +57,7 @@ class Plan:
     folder: Path
     also: tuple[Catalog, ...] = ()
     minutes: float | None = None
+    threads: int | None = None
     folds: Folds | None = None
     resume: bool = False
     problems: Problems = field(default_factory=lambda: Problems(EVERY))

@@ -1,7 +1,6 @@
 """Files of the lyft challenge: 3D boxes as `confidence x y z width length height yaw class`, one row per sample.
 
-World coordinates in metres. The truth has the same form without the confidence. A submission may also be a nuScenes
-results file.
+World coordinates, in metres. The truth has no confidence. A submission may also be a nuScenes results file.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.registry import Analysis, ScoreOption, Scoring
+from tallymark.data.annotations import Annotations
+from tallymark.geometry import Cuboids
 
 SCORE_OPTIONS = (
     ScoreOption("by_distance", Path, "Data folder, for precision and recall by distance from the vehicle."),
@@ -13,7 +15,7 @@ SCORE_OPTIONS = (
 )
 
 
-def analyze(scoring: Scoring) -> dict[str, Analysis]:
+def analyze(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], scoring: Scoring) -> dict[str, Analysis]:
     """Tables by class and distance, if a data folder is given."""
     min_points = int(scoring.given.get("min_points", 0))
     if "by_distance" not in scoring.given:
@@ -25,8 +27,8 @@ def analyze(scoring: Scoring) -> dict[str, Analysis]:
 
     catalog = read(Path(scoring.given["by_distance"]), scoring.rule_options, scoring.problems)
     distances = score_by_distance(
-        scoring.truth,
-        scoring.predicted,
+        truth,
+        predicted,
         scoring.problems.checked(catalog),
         least=min_points,
         comparison=scoring.rule_options.iou_comparison,
