@@ -15,7 +15,6 @@ PRESETS = {
     "small": SMALL,
     "full": SMALL.replace(
         bev_encoder="pillars", bev_range=96, voxel_size=0.1875, max_points=200_000, sweeps=5, width=32, depth=2,
-        neck=96, rotate_degrees=45, epochs=40, batch_size=16, ema_decay=0.9998, folds=5, train_folds=5, tta=4,
-        fusion="wbf",
+        neck=96, rotate_degrees=45, epochs=40, batch_size=16, ema_decay=0.9998, train_folds=5, tta=4, fusion="wbf",
     ),
 }  # fmt: skip
