@@ -56,6 +56,7 @@ class TrainingPlan:
     folder: Path
     extra_data: tuple[Catalog, ...] = ()
     minutes: float | None = None
+    threads: int | None = None
     folds: Folds | None = None
     resume: bool = False
     threads: int | None = None
