@@ -14,7 +14,7 @@ LAYERS = [
     ["io"],
     ["data"],
     ["datasets", "formats", "submission", "synthetic"],
-    ["scoring"],
+    ["drawing", "scoring"],
     ["detector"],
     ["modalities"],
     ["inference"],

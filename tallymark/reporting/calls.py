@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from tallymark.core.humanize import count, number, plural
 from tallymark.data.annotations import Annotations
 from tallymark.datasets.audio_dataset import DAY
+from tallymark.drawing import charts as plots
 from tallymark.geometry import Events
 from tallymark.inference.recall_curve import PRICES, RecallCurve
-from tallymark.reporting import plots
-from tallymark.reporting.humanize import count, number, plural
 from tallymark.reporting.page import Section, cards, page, table
 
 HOUR, HOURS = 3600, 24

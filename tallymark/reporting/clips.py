@@ -11,15 +11,15 @@ import cv2
 import numpy as np
 import polars as pl
 
+from tallymark.core.humanize import count, plural
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
+from tallymark.drawing.boxes_and_masks import draw_spectrogram, write_label
 from tallymark.geometry import Events
 from tallymark.io.audio import read_header, read_sound
 from tallymark.io.media import BadMedia
 from tallymark.io.tables import write_frame
 from tallymark.modalities.audio.spectrogram import LOWEST, SpectrogramConfig, spectrogram
-from tallymark.reporting.drawings import draw_spectrogram, write_label
-from tallymark.reporting.humanize import count, plural
 from tallymark.reporting.page import Section, gallery, page, tile
 
 AROUND = 4.0

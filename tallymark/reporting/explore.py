@@ -8,13 +8,16 @@ import numpy as np
 
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
+from tallymark.drawing.bev import colour_of
 from tallymark.geometry import Cuboids, Labels
 from tallymark.io.media import BadMedia
-from tallymark.reporting import counts, measures, picks, sounds
-from tallymark.reporting.bev_plots import colour_of
+from tallymark.modalities import gallery as picks
+from tallymark.modalities.audio import gallery as sounds
+from tallymark.modalities.image import overlays as measures
+from tallymark.modalities.survey import Survey, survey
+from tallymark.reporting import summary_tables as counts
+from tallymark.reporting.gallery import draw_cameras, make_tiles
 from tallymark.reporting.page import Section, beside, cards, gallery, legend, page, tile
-from tallymark.reporting.survey import Survey, survey
-from tallymark.reporting.tiles import draw_cameras, make_tiles
 
 GALLERY = 24
 CAMERAS = 2

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tallymark.core.humanize import count, share
 from tallymark.core.parallel import in_threads
 from tallymark.data.catalog import Catalog
+from tallymark.drawing.boxes_and_masks import blank
 from tallymark.io.media import BadMedia
-from tallymark.reporting.counts import quiet
-from tallymark.reporting.drawings import blank
-from tallymark.reporting.humanize import count, share
+from tallymark.modalities.gallery import Pick
+from tallymark.reporting.gallery import draw
 from tallymark.reporting.page import Section, gallery, page, table, tile
-from tallymark.reporting.picks import Pick
-from tallymark.reporting.tiles import draw
+from tallymark.reporting.summary_tables import quiet
 
 LEAD = "Models that did not learn from a picture are surer of another class than of its label. Look before you judge."
 USE = (

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import cv2
 import numpy as np
 
-from tallymark.reporting.humanize import count, number
+from tallymark.core.humanize import count, number
 from tallymark.reporting.style import CSS, SCRIPT
 
 QUALITY = 80

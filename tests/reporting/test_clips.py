@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from tallymark.api import data as api_data
 from tallymark.data.annotations import Annotations
+from tallymark.drawing.boxes_and_masks import draw_spectrogram
 from tallymark.geometry import Events
 from tallymark.modalities.audio.spectrogram import SpectrogramConfig, levels
 from tallymark.reporting.clips import AROUND, choose_clips, write_clips
-from tallymark.reporting.drawings import draw_spectrogram
 
 RATE = 2000
 

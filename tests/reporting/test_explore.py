@@ -17,10 +17,10 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.geometry import Cuboids
+from tallymark.modalities.audio.gallery import call_picks
+from tallymark.modalities.image.overlays import positions
+from tallymark.modalities.survey import survey
 from tallymark.reporting.explore import write_page
-from tallymark.reporting.measures import positions
-from tallymark.reporting.sounds import call_picks
-from tallymark.reporting.survey import survey
 from tests.reporting.sets import HOSTILE, MAKERS, wheat
 
 VOID = {"meta", "img"}
@@ -104,7 +104,7 @@ def test_other_empty_items_are_counted(tmp_path: Path) -> None:
 def test_windows_end_with_recordings_that_were_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = MAKERS["upcalls"](tmp_path)
     soundfile.write(str(catalog.path(0)), np.zeros(15 * 2000), 2000)
-    monkeypatch.setattr("tallymark.reporting.survey.MOST", 0)
+    monkeypatch.setattr("tallymark.modalities.survey.MOST", 0)
     picks = call_picks(catalog, survey(catalog), 8, 0)
     windows = {pick.window for some in picks.values() for pick in some if pick.item == 0}
     assert windows == {(0.0, 15.0)}

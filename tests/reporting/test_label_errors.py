@@ -12,8 +12,8 @@ import pytest
 
 import tallymark
 from tallymark.data.catalog import Catalog
+from tallymark.drawing.boxes_and_masks import blank
 from tallymark.inference.label_errors import find_label_errors
-from tallymark.reporting.drawings import blank
 from tallymark.reporting.label_errors import confusions, write_label_errors
 from tallymark.reporting.page import data_uri
 from tests.reporting.sets import HOSTILE, food

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from tallymark.core.humanize import count, share
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
+from tallymark.drawing.charts import Axis, columns, heat, histogram, multiples
 from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks
 from tallymark.geometry.poses import transform_cuboids
+from tallymark.modalities.survey import Survey
 from tallymark.reporting.calls import begun
-from tallymark.reporting.counts import nouns
-from tallymark.reporting.humanize import count, share
 from tallymark.reporting.page import table
-from tallymark.reporting.plots import Axis, columns, heat, histogram, multiples
-from tallymark.reporting.survey import Survey
+from tallymark.reporting.summary_tables import nouns
 
 GRID = 24
 AROUND = 80.0

@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from tallymark.drawing.boxes_and_masks import FAINT, NIGHT, PALETTE, Colour, draw_outlines
 from tallymark.geometry import Cuboids
-from tallymark.reporting.drawings import FAINT, NIGHT, PALETTE, Colour, draw_outlines
 
 SIDE = 480
 FAR = 75.0

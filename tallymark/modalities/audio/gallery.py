@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from tallymark.core.humanize import clock, number, plural
 from tallymark.core.parallel import in_threads
 from tallymark.data.catalog import Catalog
+from tallymark.drawing.boxes_and_masks import levels
 from tallymark.io.audio import read_header, read_sound
 from tallymark.io.media import BadMedia
-from tallymark.reporting.drawings import levels
-from tallymark.reporting.humanize import clock, number, plural
-from tallymark.reporting.picks import Pick, drawable
-from tallymark.reporting.survey import Survey
+from tallymark.modalities.gallery import Pick, drawable
+from tallymark.modalities.survey import Survey
 
 RATE = 1000
 """Samples a second to which sounds are brought: upcalls lie below 500 Hz."""

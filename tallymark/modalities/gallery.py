@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tallymark.core.humanize import count, number, plural
 from tallymark.data.catalog import Catalog
 from tallymark.geometry import Boxes, Cuboids, Labels, Masks
-from tallymark.reporting.counts import nouns, objects
-from tallymark.reporting.humanize import count, number, plural
-from tallymark.reporting.measures import around_vehicle
-from tallymark.reporting.survey import Survey
+from tallymark.modalities.image.overlays import around_vehicle
+from tallymark.modalities.survey import Survey
+from tallymark.reporting.summary_tables import nouns, objects
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tallymark.reporting.humanize import clock, count, number, share, short
+from tallymark.core.humanize import clock, count, number, share, short
+from tallymark.drawing.charts import Axis, bars, columns, heat, histogram, multiples
 from tallymark.reporting.page import table
-from tallymark.reporting.plots import Axis, bars, columns, heat, histogram, multiples
 
 
 def titles(chart: str) -> list[str]:

@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from tallymark.core.humanize import clock
 from tallymark.geometry import Boxes, Events, Masks
-from tallymark.reporting.humanize import clock
 
 WIDTH = 480
 """Pixels across of a drawing."""

@@ -9,16 +9,12 @@ from typing import Any
 import cv2
 import numpy as np
 
+from tallymark.core.humanize import clock, plural
 from tallymark.core.parallel import in_threads
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import NO_GROUP, Catalog
-from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks, RotatedBoxes
-from tallymark.io.images import image_size, read_image
-from tallymark.io.lidar import read_sweep
-from tallymark.io.media import BadMedia
-from tallymark.reporting.bev_plots import SIDE, corners_of, draw_above, draw_in_camera, seen_by_camera
-from tallymark.reporting.counts import nouns
-from tallymark.reporting.drawings import (
+from tallymark.drawing.bev import SIDE, corners_of, draw_above, draw_in_camera, seen_by_camera
+from tallymark.drawing.boxes_and_masks import (
     FOCUS,
     TRUTH,
     WIDTH,
@@ -31,10 +27,14 @@ from tallymark.reporting.drawings import (
     fit,
     write_label,
 )
-from tallymark.reporting.humanize import clock, plural
+from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks, RotatedBoxes
+from tallymark.io.images import image_size, read_image
+from tallymark.io.lidar import read_sweep
+from tallymark.io.media import BadMedia
+from tallymark.modalities.audio.gallery import WINDOW, read_levels, read_long_levels
+from tallymark.modalities.gallery import Pick
 from tallymark.reporting.page import tile
-from tallymark.reporting.picks import Pick
-from tallymark.reporting.sounds import WINDOW, read_levels, read_long_levels
+from tallymark.reporting.summary_tables import nouns
 
 CROP = 96
 """Pixels that a look at one object shows at least."""

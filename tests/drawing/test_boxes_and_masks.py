@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallymark.geometry import Boxes, Cuboids, Events, Masks
-from tallymark.reporting.bev_plots import View, colour_of, corners_of, draw_above, seen_by_camera
-from tallymark.reporting.drawings import (
+from tallymark.drawing.bev import View, colour_of, corners_of, draw_above, seen_by_camera
+from tallymark.drawing.boxes_and_masks import (
     TRUTH,
     blank,
     draw_boxes,
@@ -16,6 +15,7 @@ from tallymark.reporting.drawings import (
     levels,
     write_label,
 )
+from tallymark.geometry import Boxes, Cuboids, Events, Masks
 
 
 def near(picture: np.ndarray, colour: tuple[int, int, int]) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tallymark.reporting.humanize import count, number, share, short
+from tallymark.core.humanize import count, number, share, short
 from tallymark.reporting.page import folded, table, text
 
 WIDTH, HEIGHT = 360, 190

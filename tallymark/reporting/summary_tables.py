@@ -7,13 +7,13 @@ from itertools import islice
 import numpy as np
 import polars as pl
 
+from tallymark.core.humanize import count, number, plural, share
 from tallymark.core.problems import Problems, shorten
 from tallymark.data.catalog import Catalog
+from tallymark.drawing import charts as plots
 from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks
-from tallymark.reporting import plots
-from tallymark.reporting.humanize import count, number, plural, share
+from tallymark.modalities.survey import Survey
 from tallymark.reporting.page import cards, folded, table, text
-from tallymark.reporting.survey import Survey
 
 NOUNS = {Boxes: ("box", "boxes"), Masks: ("mask", "masks"), Events: ("call", "calls"),
          Cuboids: ("volume", "volumes"), Labels: ("label", "labels")}  # fmt: skip
