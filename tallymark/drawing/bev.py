@@ -1,4 +1,4 @@
-"""Sweeps seen from above, and volumes seen by a camera."""
+"""Point clouds and cuboids in bird's-eye view (BEV), and cuboids projected into camera images."""
 
 from __future__ import annotations
 
@@ -6,127 +6,128 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
-from tallymark.drawing.boxes_and_masks import FAINT, NIGHT, PALETTE, Colour, draw_outlines
+from tallymark.drawing.boxes_and_masks import draw_outlines
+from tallymark.drawing.colors import BACKGROUND, MUTED, class_color
+from tallymark.drawing.text import font
 from tallymark.geometry import Cuboids
 
 SIDE = 480
-FAR = 75.0
-"""Metres to each side of the vehicle that a view from above shows at most."""
-NEAR = 0.5
-"""Metres before a camera from which on a corner is drawn."""
+"""Side of a BEV image in pixels."""
+MAX_RANGE = 75.0
+"""Metres to each side of the vehicle that a BEV image shows at most."""
+RING_STEP = 20
+"""Metres between the range rings."""
+MIN_DEPTH = 0.5
+"""Metres in front of a camera from which corners are projected."""
 EDGES = ((0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7))
-
-
-def colour_of(kind: int) -> Colour:
-    """The colour of a class."""
-    return PALETTE[kind % len(PALETTE)]
+"""The twelve edges of a cuboid, as pairs of its corners."""
 
 
 @dataclass(frozen=True)
 class BEVView:
-    """A square of ground: its middle in metres and how far it reaches to each side."""
+    """The square of ground that a BEV image shows: its centre, and metres from there to each side."""
 
     x: float
     y: float
     reach: float
 
     @classmethod
-    def of(cls, points: np.ndarray, cuboids: Cuboids) -> BEVView:
-        """What holds the vehicle, the volumes and nearly all points, within 75 m."""
+    def around(cls, points: np.ndarray, cuboids: Cuboids) -> BEVView:
+        """The square that contains the vehicle, the cuboids and nearly all points, within `MAX_RANGE`."""
         cloud = np.percentile(points[:, :2], [2, 98], axis=0) if len(points) else np.empty((0, 2))
         corners = cuboids.ground.corners.reshape(-1, 2)
         places = np.concatenate([cloud, corners[np.isfinite(corners).all(axis=1)], [[-10, -10], [10, 10]]])
-        low, high = np.clip([places.min(axis=0), places.max(axis=0)], -FAR, FAR)
+        low, high = np.clip([places.min(axis=0), places.max(axis=0)], -MAX_RANGE, MAX_RANGE)
         x, y = ((low + high) / 2).tolist()
         return cls(x, y, float((high - low).max()) / 2 + 3)
 
     @property
     def scale(self) -> float:
-        """Pixels to a metre."""
+        """Pixels per metre."""
         return SIDE / (2 * self.reach)
 
-    def place(self, ground: np.ndarray) -> np.ndarray:
-        """Metres (…, 2) as pixels: x up, y left."""
+    def to_pixels(self, ground: np.ndarray) -> np.ndarray:
+        """Metres (…, 2) as pixels: x points up, y to the left."""
         return SIDE / 2 - (ground - (self.x, self.y))[..., ::-1] * self.scale
 
 
-def draw_above(points: np.ndarray, cuboids: Cuboids, kind: np.ndarray, view: BEVView | None = None) -> np.ndarray:
-    """Points (n, 3 or more) and volumes of one frame from above: x points up, y to the left, rings every 20 m.
+def draw_bev(points: np.ndarray, cuboids: Cuboids, labels: np.ndarray, view: BEVView | None = None) -> np.ndarray:
+    """Points (n, 3 or more) and cuboids of one frame in bird's-eye view, with range rings every 20 m.
 
-    Points are brighter the higher they lie. A line from a volume's middle to its front marks the heading.
-    `kind` is the class of each volume, which decides its colour.
+    x points up and y to the left. Higher points are brighter. A line from a cuboid's centre to its front marks its
+    heading. `labels` are the classes of the cuboids and decide their colours.
     """
     points = points[np.isfinite(points[:, :3]).all(axis=1)]
-    view = view or BEVView.of(points, cuboids)
-    picture = _rings(view)
-    _sprinkle(picture, points, view)
+    view = view or BEVView.around(points, cuboids)
+    image = _draw_rings(view)
+    _draw_points(image, points, view)
     ground = cuboids.ground
-    ahead = np.stack([np.cos(ground.angle), np.sin(ground.angle)], axis=1) * (ground.length / 2)[:, None]
-    middle = np.stack([ground.x, ground.y], axis=1)
-    noses = np.stack([middle, middle + ahead], axis=1)
-    for number in np.unique(kind).tolist():
-        own, colour = kind == number, colour_of(number)
-        picture = draw_outlines(picture, view.place(ground.corners[own]), colour, thick=2)
-        picture = draw_outlines(picture, view.place(noses[own]), colour, closed=False, thick=2)
-    return picture
+    forward = np.stack([np.cos(ground.angle), np.sin(ground.angle)], axis=1) * (ground.length / 2)[:, None]
+    center = np.stack([ground.x, ground.y], axis=1)
+    headings = np.stack([center, center + forward], axis=1)
+    for label in np.unique(labels).tolist():
+        of_class = labels == label
+        color = class_color(label)
+        image = draw_outlines(image, view.to_pixels(ground.corners[of_class]), color, thickness=2)
+        image = draw_outlines(image, view.to_pixels(headings[of_class]), color, closed=False, thickness=2)
+    return image
 
 
-def corners_of(cuboids: Cuboids) -> np.ndarray:
-    """(n, 8, 3): the four corners of the floor, then those of the roof; the front ones are 0, 3, 4 and 7."""
+def cuboid_corners(cuboids: Cuboids) -> np.ndarray:
+    """(n, 8, 3): the four lower corners, then the four upper ones; those of the front are 0, 3, 4 and 7."""
     floor = cuboids.ground.corners
     low = np.broadcast_to((cuboids.z - cuboids.height / 2)[:, None, None], (*floor.shape[:2], 1))
     high = np.broadcast_to((cuboids.z + cuboids.height / 2)[:, None, None], (*floor.shape[:2], 1))
     return np.concatenate([np.concatenate([floor, low], axis=2), np.concatenate([floor, high], axis=2)], axis=1)
 
 
-def seen_by_camera(corners: np.ndarray, matrix: np.ndarray, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Where corners (n, 8, 3) in a camera's frame lie in its picture (n, 8, 2), and which volumes are in view.
+def project_to_camera(corners: np.ndarray, matrix: np.ndarray, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Project corners (n, 8, 3) in a camera's frame to pixels (n, 8, 2), and which cuboids are visible.
 
-    The camera looks along z; x runs right and y down. A volume is in view if it is wholly in front of the camera
-    and its middle lies in the picture.
+    The camera's z axis points forward, x right and y down; `matrix` is its (3, 3) intrinsic matrix. A cuboid is
+    visible if all of it is in front of the camera and its centre lies in the image of this (width, height).
     """
     flat = corners.reshape(-1, 3) @ matrix.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        place = (flat[:, :2] / flat[:, 2:]).reshape(-1, 8, 2)
-    ahead = (corners[:, :, 2] > NEAR).all(axis=1)
-    middle = place.mean(axis=1)
-    inside = ((middle >= 0) & (middle < size)).all(axis=1)
-    return place, ahead & inside
+        pixels = (flat[:, :2] / flat[:, 2:]).reshape(-1, 8, 2)
+    in_front = (corners[:, :, 2] > MIN_DEPTH).all(axis=1)
+    center = pixels.mean(axis=1)
+    inside = ((center >= 0) & (center < size)).all(axis=1)
+    return pixels, in_front & inside
 
 
-def draw_in_camera(picture: np.ndarray, place: np.ndarray, kind: np.ndarray) -> np.ndarray:
-    """Volumes by the pixels of their corners (n, 8, 2); the cross on one face marks the front."""
-    for corners, number in zip(place, kind.tolist(), strict=True):
+def draw_projected_cuboids(image: np.ndarray, pixels: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Cuboids by the pixels of their corners (n, 8, 2); the cross on one face marks the front."""
+    for corners, label in zip(pixels, labels.tolist(), strict=True):
         lines = [corners[list(edge)] for edge in EDGES] + [corners[[0, 7]], corners[[3, 4]]]
-        picture = draw_outlines(picture, lines, colour_of(number), closed=False)
-    return picture
+        image = draw_outlines(image, lines, class_color(label), closed=False)
+    return image
 
 
-def _rings(view: BEVView) -> np.ndarray:
-    """The empty view: rings every 20 m, and a mark where the vehicle is, pointing along x."""
-    canvas = Image.new("RGB", (SIDE, SIDE), NIGHT)
+def _draw_rings(view: BEVView) -> np.ndarray:
+    """An empty BEV image: range rings, and a triangle at the vehicle that points along x."""
+    canvas = Image.new("RGB", (SIDE, SIDE), BACKGROUND)
     draw = ImageDraw.Draw(canvas)
-    x, y = view.place(np.zeros(2)).tolist()
-    font = ImageFont.load_default(13)
-    for metres in range(20, 281, 20):
-        far = metres * view.scale
-        draw.ellipse((x - far, y - far, x + far, y + far), outline=(48, 55, 64))
-        draw.text((x + 4, y - far + 9), f"{metres} m", fill=FAINT, font=font, anchor="lm")
+    x, y = view.to_pixels(np.zeros(2)).tolist()
+    for metres in range(RING_STEP, 281, RING_STEP):
+        radius = metres * view.scale
+        draw.ellipse((x - radius, y - radius, x + radius, y + radius), outline=(48, 55, 64))
+        draw.text((x + 4, y - radius + 9), f"{metres} m", fill=MUTED, font=font(13), anchor="lm")
     draw.polygon([(x, y - 9), (x - 5, y + 6), (x + 5, y + 6)], fill=(255, 255, 255))
     return np.array(canvas)
 
 
-def _sprinkle(canvas: np.ndarray, points: np.ndarray, view: BEVView) -> None:
-    """A pixel for each point; where several fall, the highest shows."""
-    place = np.floor(view.place(points[:, :2])).astype(np.int64)
-    inside = ((place >= 0) & (place < SIDE)).all(axis=1)
-    place, height = place[inside], points[inside, 2]
+def _draw_points(canvas: np.ndarray, points: np.ndarray, view: BEVView) -> None:
+    """Colour one pixel per point in place; where several coincide, the highest is visible."""
+    pixel = np.floor(view.to_pixels(points[:, :2])).astype(np.int64)
+    inside = ((pixel >= 0) & (pixel < SIDE)).all(axis=1)
+    pixel, height = pixel[inside], points[inside, 2]
     if not len(height):
         return
     order = np.argsort(height)
     low, high = np.percentile(height, [2, 98])
-    grey = np.clip(70 + 185 * (height - low) / max(high - low, 0.5), 70, 255).astype(np.uint8)
-    colours = cv2.cvtColor(cv2.applyColorMap(grey[order, None], cv2.COLORMAP_BONE), cv2.COLOR_BGR2RGB)[:, 0]
-    canvas[place[order, 1], place[order, 0]] = colours
+    gray = np.clip(70 + 185 * (height - low) / max(high - low, 0.5), 70, 255).astype(np.uint8)
+    colors = cv2.cvtColor(cv2.applyColorMap(gray[order, None], cv2.COLORMAP_BONE), cv2.COLOR_BGR2RGB)[:, 0]
+    canvas[pixel[order, 1], pixel[order, 0]] = colors

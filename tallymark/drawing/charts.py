@@ -1,311 +1,279 @@
-"""Charts as inline SVG: bars, lines, histograms, small multiples and heat maps. Colours come from the page's style."""
+"""Charts as inline SVG: histograms, small multiples, columns, lines, bars and heat maps.
+
+Colours are set by the style sheet of the page. All text is escaped here, so that the SVG can be used as it is.
+"""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tallymark.core.humanize import count, number, share, short
-from tallymark.reporting.page import folded, table, text
+from tallymark.core.humanize import abbreviate, count, number, percentage
+from tallymark.drawing.axes import Axis, round_ticks
 
 WIDTH, HEIGHT = 360, 190
 LEFT, RIGHT, TOP, BOTTOM = 42, 8, 14, 34
-BINS = 24
-LONG_TAIL = 6
-"""Where the largest value is this many times the median, the axis is logarithmic."""
 ENDS = 15
 """How many of the largest and of the smallest bars a long bar chart shows."""
+HEAT_SIDE = 300
+"""Width and maximum height of a heat map."""
+NAME_LENGTH = 30
+"""Letters of a name that a bar chart shows."""
 
 
-def histogram(values: np.ndarray, title: str, unit: str = "", axis: Axis | None = None) -> str:
-    """How often values occur; the dashed line is the median. Empty without values."""
+@dataclass(frozen=True)
+class Table:
+    """Column names and rows of cells."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawing with its title, unit and a note, or a table in place of it.
+
+    layout: "" for a card among others, "broad" for the whole width, "bars" for a row of its own.
+    table: the values of the chart; beside a drawing it is folded, under `table_title`.
+    """
+
+    title: str
+    svg: str = ""
+    unit: str = ""
+    note: str = ""
+    layout: str = ""
+    table: Table | None = None
+    table_title: str = ""
+
+
+def histogram(values: np.ndarray, title: str, unit: str = "", axis: Axis | None = None) -> Chart | None:
+    """How often values occur; the dashed line is the median. None without finite values."""
     values = _finite(values)
     if not len(values):
-        return ""
-    axis = axis or Axis.of(values)
-    low, middle, high = np.percentile(values, [5, 50, 95])
-    note = f"{count(len(values))} values, median {number(middle)}, nine in ten between {number(low)} and {number(high)}"
-    return _framed(title, "", _columns(values, axis, unit, WIDTH, HEIGHT), note)
+        return None
+    axis = axis or Axis.fit(values)
+    low, median, high = np.percentile(values, [5, 50, 95])
+    note = f"{count(len(values))} values, median {number(median)}, 5th to 95th percentile {number(low)} to {number(high)}"
+    return Chart(title, _histogram_svg(values, axis, unit, WIDTH, HEIGHT), note=note)
 
 
-def multiples(
-    groups: Mapping[str, np.ndarray], title: str, unit: str = "", *, note: str = "on the same axis everywhere"
-) -> str:
+def small_multiples(
+    groups: Mapping[str, np.ndarray], title: str, unit: str = "", *, note: str = "all on the same axis"
+) -> Chart | None:
     """A small histogram for each group, all on the same axis."""
-    filled = {name: _finite(values) for name, values in groups.items()}
-    filled = {name: values for name, values in filled.items() if len(values)}
-    if not filled:
-        return ""
-    axis = Axis.of(np.concatenate(list(filled.values())), bins=16)
-    small = "".join(
-        f"<div>{_columns(values, axis, unit, 180, 110, f'{name} ({count(len(values))})')}</div>"
-        for name, values in filled.items()
+    finite = {name: _finite(values) for name, values in groups.items()}
+    finite = {name: values for name, values in finite.items() if len(values)}
+    if not finite:
+        return None
+    axis = Axis.fit(np.concatenate(list(finite.values())), bins=16)
+    histograms = "".join(
+        f"<div>{_histogram_svg(values, axis, unit, 180, 110, f'{name} ({count(len(values))})')}</div>"
+        for name, values in finite.items()
     )
-    return _framed(title, unit, f'<div class="many">{small}</div>', note, kind="broad")
+    return Chart(title, f'<div class="many">{histograms}</div>', unit, note, "broad")
 
 
-def columns(labels: Sequence[str], values: Sequence[float | None], title: str, unit: str = "", note: str = "") -> str:
-    """Upright bars for labels in their own order, of which as many are shown as there is room for: hours, days.
+def columns(
+    labels: Sequence[str], values: Sequence[float | None], title: str, unit: str = "", note: str = ""
+) -> Chart | None:
+    """Vertical bars for labels in their own order, e.g. hours or days. Unknown values have no bar.
 
-    Where nothing is known there is no bar, not even one of no height.
+    As many labels are shown as there is room for. None if every value is 0 or unknown.
     """
     known = [value for value in values if value is not None]
     if not any(known):
-        return ""
-    draw = _Frame(WIDTH, HEIGHT, max(known), whole=all(value == round(value) for value in known))
-    step = draw.across / len(labels)
-    shown = max(1, round(len(labels) * max(map(len, labels)) / 24))
-    for at, (label, value) in enumerate(zip(labels, values, strict=True)):
+        return None
+    plot = _Plot(WIDTH, HEIGHT, max(known), whole=all(value == round(value) for value in known))
+    step = plot.inner_width / len(labels)
+    labelled = max(1, round(len(labels) * max(map(len, labels)) / 24))
+    for index, (label, value) in enumerate(zip(labels, values, strict=True)):
         if value is not None:
-            draw.bar(at * step + step * 0.1, step * 0.8, value, f"{label}: {number(value)} {unit}")
-        if at % shown == 0:
-            draw.label(at * step + step / 2, label)
-    return _framed(title, unit, draw.svg(title), note)
+            plot.add_bar(index * step + step * 0.1, step * 0.8, value, f"{label}: {number(value)} {unit}")
+        if index % labelled == 0:
+            plot.add_label(index * step + step / 2, label)
+    return Chart(title, plot.svg(title), unit, note)
 
 
 def line(
     x: np.ndarray, y: np.ndarray, title: str, units: tuple[str, str], note: str = "", *, marked: int | None = None
-) -> str:
-    """Shares from 0 to 1 against amounts above 0, in order, on a logarithmic axis. `marked` is a point to point out."""
+) -> Chart | None:
+    """Shares from 0 to 1 against amounts above 0 on a logarithmic axis.
+
+    units: of x and of y. marked: index of a highlighted point. None for less than two different amounts.
+    """
     if len(x) < 2 or x.min() == x.max():
-        return ""
+        return None
     axis = Axis(np.array([x.min(), x.max()]), log=True)
-    draw = _Frame(WIDTH, HEIGHT, 1.0, whole=False)
-    across, down = LEFT + axis.place(x) * draw.across, TOP + draw.up * (1 - y)
+    plot = _Plot(WIDTH, HEIGHT, 1.0, whole=False)
+    left, top = LEFT + axis.position(x) * plot.inner_width, TOP + plot.inner_height * (1 - y)
     for tick in axis.ticks():
-        draw.label(float(axis.place(tick)) * draw.across, short(tick))
-    points = list(zip(across.tolist(), down.tolist(), x.tolist(), y.tolist(), strict=True))
-    path = " ".join(f"{left:.1f},{top:.1f}" for left, top, _, _ in points)
+        plot.add_label(float(axis.position(tick)) * plot.inner_width, abbreviate(tick))
+    points = list(zip(left.tolist(), top.tolist(), x.tolist(), y.tolist(), strict=True))
+    path = " ".join(f"{across:.1f},{down:.1f}" for across, down, _, _ in points)
     dots = "".join(
-        f'<circle class="{"marked" if at == marked else "bar"}" cx="{left:.1f}" cy="{top:.1f}" '
-        f'r="{4 if at == marked else 2}"><title>{number(value)} {text(units[1])} at {number(amount)} '
-        f"{text(units[0])}</title></circle>"
-        for at, (left, top, amount, value) in enumerate(points)
+        f'<circle class="{"marked" if index == marked else "bar"}" cx="{across:.1f}" cy="{down:.1f}" '
+        f'r="{4 if index == marked else 2}"><title>{number(share)} {_escape(units[1])} at {number(amount)} '
+        f"{_escape(units[0])}</title></circle>"
+        for index, (across, down, amount, share) in enumerate(points)
     )
-    below = _text(WIDTH - RIGHT, HEIGHT - 3, units[0], "end")
-    return _framed(title, "", draw.svg(title, f'<polyline class="line" points="{path}"/>{dots}{below}'), note)
+    axis_name = _text(WIDTH - RIGHT, HEIGHT - 3, units[0], "end")
+    return Chart(title, plot.svg(title, f'<polyline class="line" points="{path}"/>{dots}{axis_name}'), note=note)
 
 
-def bars(amounts: Mapping[str, float], title: str, unit: str = "", *, ends: int = ENDS) -> str:
-    """Lying bars, the longest first. Of many only both ends are drawn; the whole is a table to unfold."""
+def bars(amounts: Mapping[str, float], title: str, unit: str = "", *, ends: int = ENDS) -> Chart | None:
+    """Horizontal bars, the longest first. Of many only both ends are drawn, and all are in the table."""
     ranked = sorted(amounts.items(), key=lambda pair: (-pair[1], pair[0]))
     if not ranked:
-        return ""
+        return None
     if len(ranked) <= 2 * ends + 2:
-        return _framed(title, unit, _lying(ranked, ranked, unit), kind="bars")
-    hidden = f"{count(len(ranked) - 2 * ends)} between them"
-    drawing = _lying([*ranked[:ends], (hidden, -1), *ranked[-ends:]], ranked, unit)
+        return Chart(title, _bars_svg(ranked, ranked, unit), unit, layout="bars")
+    omitted = f"{count(len(ranked) - 2 * ends)} between them"
+    svg = _bars_svg([*ranked[:ends], (omitted, -1), *ranked[-ends:]], ranked, unit)
     total = sum(amounts.values())
-    rows = [(at + 1, name, value, share(value, total)) for at, (name, value) in enumerate(ranked)]
-    whole = folded(f"all {count(len(ranked))}", table(["rank", "name", unit or "number", "share"], rows))
-    return _framed(title, unit, drawing + whole, kind="bars")
+    rows = [(rank, name, value, percentage(value, total)) for rank, (name, value) in enumerate(ranked, 1)]
+    table = Table(["rank", "name", unit or "number", "share"], rows)
+    return Chart(title, svg, unit, layout="bars", table=table, table_title=f"all {count(len(ranked))}")
 
 
-def heat(
+def heat_map(
     grid: np.ndarray,
     title: str,
     note: str = "",
     edges: tuple[str, str, str, str] = ("", "", "", ""),
     *,
     power: float = 1.0,
-    drawn: np.ndarray | None = None,
+    shown: np.ndarray | None = None,
     names: tuple[Sequence[str], Sequence[str]] | None = None,
-) -> str:
-    """A map of how many things lie where: row 0 on top. `edges` name the top, right, bottom and left side.
+) -> Chart | None:
+    """A grid of counts, row 0 on top. None if all are 0.
 
-    Shades follow the numbers to this power. `drawn` are the cells that are shown even if there is nothing in them.
-    `names` are those of the rows and of the columns, which cells tell with their number.
+    Parameters
+    ----------
+    edges: text at the top, right, bottom and left side.
+    power: exponent of the shades; with 0.5 small counts are easier to see.
+    shown: boolean grid of cells that are drawn even if their count is 0.
+    names: of the rows and of the columns, for the tooltips.
     """
     if not grid.any():
-        return ""
+        return None
     rows, across = grid.shape
-    wide = 300 / across
-    tall = min(wide, 300 / rows)
-    left, top = (WIDTH - across * wide) / 2, 16.0
+    cell_width = HEAT_SIDE / across
+    cell_height = min(cell_width, HEAT_SIDE / rows)
+    left, top = (WIDTH - across * cell_width) / 2, 16.0
     shade = np.where(grid > 0, np.maximum(0.12, (grid / grid.max()) ** power), 0.05)
     cells = [
-        f'<rect class="bar" x="{left + x * wide:.2f}" y="{top + y * tall:.2f}" width="{wide:.2f}" height="{tall:.2f}" '
-        f'fill-opacity="{shade[y, x]:.2f}"><title>'
-        f"{text(f'{names[0][y]}, {names[1][x]}: ' if names else '')}{number(float(grid[y, x]))}</title></rect>"
-        for y, x in np.argwhere((grid > 0) | (False if drawn is None else drawn)).tolist()
+        f'<rect class="bar" x="{left + x * cell_width:.2f}" y="{top + y * cell_height:.2f}" '
+        f'width="{cell_width:.2f}" height="{cell_height:.2f}" fill-opacity="{shade[y, x]:.2f}"><title>'
+        f"{_escape(f'{names[0][y]}, {names[1][x]}: ' if names else '')}{number(float(grid[y, x]))}</title></rect>"
+        for y, x in np.argwhere((grid > 0) | (False if shown is None else shown)).tolist()
     ]
-    right, bottom = left + across * wide, top + rows * tall
+    right, bottom = left + across * cell_width, top + rows * cell_height
     frame = (
-        f'<rect x="{left:.1f}" y="{top}" width="{across * wide:.1f}" height="{rows * tall:.1f}" fill="none" '
+        f'<rect x="{left:.1f}" y="{top}" width="{right - left:.1f}" height="{bottom - top:.1f}" fill="none" '
         'class="grid"/>'
     )
-    middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
-    words = (
-        _text(middle_x, top - 5, edges[0], "middle")
-        + _text(right + 4, middle_y, edges[1], "start")
-        + _text(middle_x, bottom + 13, edges[2], "middle")
-        + _text(left - 4, middle_y, edges[3], "end")
+    center_x, center_y = (left + right) / 2, (top + bottom) / 2
+    sides = (
+        _text(center_x, top - 5, edges[0], "middle")
+        + _text(right + 4, center_y, edges[1], "start")
+        + _text(center_x, bottom + 13, edges[2], "middle")
+        + _text(left - 4, center_y, edges[3], "end")
     )
-    return _framed(title, "", _svg(WIDTH, bottom + 18, frame + "".join(cells) + words, title), note)
+    return Chart(title, _svg(WIDTH, bottom + 18, frame + "".join(cells) + sides, title), note=note)
 
 
-@dataclass(frozen=True)
-class Axis:
-    """The edges of a histogram's bins. `log` bins grow by a constant factor, those of `whole` numbers by about that."""
+class _Plot:
+    """The plot of vertical bars or of a line while it is being drawn: ticks on the left, labels below."""
 
-    edges: np.ndarray
-    log: bool = False
-    whole: bool = False
-
-    @classmethod
-    def of(cls, values: np.ndarray, bins: int = BINS) -> Axis:
-        """Bins that suit the values: one each for few whole numbers, growing ones for a long tail."""
-        low, high = float(values.min()), float(values.max())
-        whole = bool((values == np.round(values)).all())
-        if low == high:
-            return cls(np.array([low - 0.5, low + 0.5]), whole=whole)
-        if low > 0 and high > LONG_TAIL * np.median(values):
-            if whole:  # a bin between two whole numbers would be a gap where nothing is missing
-                return cls(np.unique(np.round(np.geomspace(low, high + 1, bins + 1))) - 0.5, log=True, whole=True)
-            return cls(np.geomspace(low, high * 1.0001, bins + 1), log=True)
-        if whole:
-            step = max(1, int(np.ceil((high - low + 1) / bins)))
-            return cls(np.arange(low, high + step + 1, step) - 0.5, whole=True)
-        return cls(np.linspace(low, high, bins + 1))
-
-    def place(self, value: np.ndarray | float) -> np.ndarray:
-        """Where values lie on the axis, 0 to 1."""
-        first, last = self.edges[[0, -1]]
-        if self.log:
-            return np.log(np.asarray(value) / first) / np.log(last / first)
-        return (np.asarray(value) - first) / (last - first)
-
-    def bin(self, at: int) -> str:
-        """The values of a bin in words."""
-        low, high = self.edges[at : at + 2].tolist()
-        if self.whole:
-            low, high = low + 0.5, high - 0.5
-        return number(low) if low == high else f"{number(low)} to {number(high)}"
-
-    def ticks(self, most: int = 6) -> list[float]:
-        first, last = self.edges[[0, -1]].tolist()
-        if not self.log:
-            return _ticks(first, last, most)
-        powers = [10.0**k for k in range(int(np.floor(np.log10(first))), int(np.ceil(np.log10(last))) + 1)]
-        within = [power for power in powers if first <= power <= last]
-        if len(within) > most:
-            return within[:: -(-len(within) // most)]
-        found: list[float] = []
-        for steps in ((1,), (1, 3), (1, 2, 5)):
-            finer = [power * step for power in powers for step in steps if first <= power * step <= last]
-            if len(finer) > most:
-                break
-            found = finer
-        return found if len(found) > 1 else _ticks(first, last, most)
-
-
-class _Frame:
-    """The plot of upright bars while it is being drawn: a scale on the left, marks below."""
-
-    def __init__(self, width: float, height: float, most: float, *, whole: bool = True) -> None:
+    def __init__(self, width: float, height: float, largest: float, *, whole: bool = True) -> None:
         self.width, self.height = width, height
-        self.across, self.up = width - LEFT - RIGHT, height - TOP - BOTTOM
-        ticks = _ticks(0, most, 5 if height > 150 else 3)
+        self.inner_width, self.inner_height = width - LEFT - RIGHT, height - TOP - BOTTOM
+        ticks = round_ticks(0, largest, 5 if height > 150 else 3)
         ticks = [tick for tick in ticks if tick == round(tick) or not whole]
-        self.top = max(most, ticks[-1])
-        self.parts: list[str] = []
+        self.top = max(largest, ticks[-1])
+        self.elements: list[str] = []
         for tick in ticks:
-            y = self.level(tick)
-            self.parts.append(
+            y = self.y(tick)
+            self.elements.append(
                 f'<line class="grid" x1="{LEFT}" x2="{width - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-                + _text(LEFT - 6, y + 4, short(tick), "end")
+                + _text(LEFT - 6, y + 4, abbreviate(tick), "end")
             )
 
-    def level(self, value: float) -> float:
-        return TOP + self.up * (1 - value / self.top)
+    def y(self, value: float) -> float:
+        return TOP + self.inner_height * (1 - value / self.top)
 
-    def bar(self, x: float, width: float, value: float, said: str) -> None:
-        """The title is also there for bars too low to point at: an unseen rectangle of full height carries it."""
-        y = self.level(value)
-        said = f"<title>{text(said.strip())}</title>"
-        self.parts.append(
+    def add_bar(self, x: float, width: float, value: float, tooltip: str) -> None:
+        y = self.y(value)
+        self.elements.append(
             f'<rect class="bar" x="{LEFT + x:.1f}" y="{y:.1f}" width="{max(width, 0.5):.1f}" '
-            f'height="{TOP + self.up - y:.1f}">{said}</rect>'
+            f'height="{TOP + self.inner_height - y:.1f}"><title>{_escape(tooltip.strip())}</title></rect>'
         )
 
-    def label(self, x: float, name: str) -> None:
-        self.parts.append(_text(LEFT + x, TOP + self.up + 15, name, "middle"))
+    def add_label(self, x: float, label: str) -> None:
+        self.elements.append(_text(LEFT + x, TOP + self.inner_height + 15, label, "middle"))
 
-    def svg(self, title: str, above: str = "") -> str:
-        y = TOP + self.up
+    def svg(self, title: str, more: str = "") -> str:
+        y = TOP + self.inner_height
         axis = f'<line class="axis" x1="{LEFT}" x2="{self.width - RIGHT}" y1="{y}" y2="{y}"/>'
-        return _svg(self.width, self.height, "".join(self.parts) + axis + above, title)
+        return _svg(self.width, self.height, "".join(self.elements) + axis + more, title)
 
 
-def _columns(values: np.ndarray, axis: Axis, unit: str, width: float, height: float, heading: str = "") -> str:
+def _histogram_svg(values: np.ndarray, axis: Axis, unit: str, width: float, height: float, heading: str = "") -> str:
+    """A histogram; with a heading above it, or else the unit below."""
     amounts, _ = np.histogram(values, axis.edges)
-    draw = _Frame(width, height, float(max(amounts.max(), 1)))
-    places = axis.place(axis.edges) * draw.across
-    for at, amount in enumerate(amounts.tolist()):
+    plot = _Plot(width, height, float(max(amounts.max(), 1)))
+    edges = axis.position(axis.edges) * plot.inner_width
+    for index, amount in enumerate(amounts.tolist()):
         if amount:
-            said = f"{axis.bin(at)} {unit}: {amount}"
-            draw.bar(places[at] + 0.5, places[at + 1] - places[at] - 1, amount, said)
+            tooltip = f"{axis.bin_name(index)} {unit}: {amount}"
+            plot.add_bar(edges[index] + 0.5, edges[index + 1] - edges[index] - 1, amount, tooltip)
     for tick in axis.ticks(6 if width > 200 else 4):
-        draw.label(float(axis.place(tick)) * draw.across, short(tick))
-    middle = LEFT + float(axis.place(float(np.median(values)))) * draw.across
-    mark = f'<line class="mark" x1="{middle:.1f}" x2="{middle:.1f}" y1="{TOP}" y2="{TOP + draw.up}"/>'
-    named = f'<text class="strong" x="{LEFT}" y="9">{text(heading)}</text>' if heading else ""
-    below = "" if heading else _text(width - RIGHT, height - 3, unit, "end")
-    return draw.svg(heading, mark + named + below)
+        plot.add_label(float(axis.position(tick)) * plot.inner_width, abbreviate(tick))
+    median = LEFT + float(axis.position(float(np.median(values)))) * plot.inner_width
+    mark = f'<line class="mark" x1="{median:.1f}" x2="{median:.1f}" y1="{TOP}" y2="{TOP + plot.inner_height}"/>'
+    title = f'<text class="strong" x="{LEFT}" y="9">{_escape(heading)}</text>' if heading else ""
+    axis_name = "" if heading else _text(width - RIGHT, height - 3, unit, "end")
+    return plot.svg(heading, mark + title + axis_name)
 
 
-def _lying(shown: Sequence[tuple[str, float]], ranked: Sequence[tuple[str, float]], unit: str) -> str:
+def _bars_svg(shown: Sequence[tuple[str, float]], ranked: Sequence[tuple[str, float]], unit: str) -> str:
     """Rows of name, bar and number. A negative amount is a gap with its name alone."""
     width, row = 540, 20
-    names = 12 + 6.4 * max(len(_cut(name, 30)) for name, value in shown if value >= 0)
-    most = max(value for _, value in ranked) or 1
-    parts = []
-    for at, (name, value) in enumerate(shown):
-        y = at * row
+    start = 12 + 6.4 * max(len(_shorten(name)) for name, value in shown if value >= 0)
+    largest = max(value for _, value in ranked) or 1
+    elements = []
+    for index, (name, value) in enumerate(shown):
+        y = index * row
         if value < 0:
-            parts.append(_text(names + 2, y + 14, f"… {name} …", "start"))
+            elements.append(_text(start + 2, y + 14, f"… {name} …", "start"))
             continue
-        length = (width - names - 60) * value / most
-        parts.append(
-            f"<g><title>{text(name)}: {number(value)} {text(unit)}</title>"
-            f'<text class="strong" x="{names - 8:.1f}" y="{y + 14}" text-anchor="end">{text(_cut(name, 30))}</text>'
-            f'<rect class="bar" x="{names:.1f}" y="{y + 4}" width="{max(length, 1):.1f}" height="{row - 7}" rx="2"/>'
-            f'<text x="{names + length + 6:.1f}" y="{y + 14}">{number(value)}</text></g>'
+        length = (width - start - 60) * value / largest
+        elements.append(
+            f"<g><title>{_escape(name)}: {number(value)} {_escape(unit)}</title>"
+            f'<text class="strong" x="{start - 8:.1f}" y="{y + 14}" text-anchor="end">{_escape(_shorten(name))}</text>'
+            f'<rect class="bar" x="{start:.1f}" y="{y + 4}" width="{max(length, 1):.1f}" height="{row - 7}" rx="2"/>'
+            f'<text x="{start + length + 6:.1f}" y="{y + 14}">{number(value)}</text></g>'
         )
-    return _svg(width, len(shown) * row + 2, "".join(parts), "bars")
+    return _svg(width, len(shown) * row + 2, "".join(elements), "bars")
 
 
-def _framed(title: str, unit: str, drawing: str, note: str = "", *, kind: str = "") -> str:
-    of = f" <small>{text(unit)}</small>" if unit and unit not in title.lower() else ""
-    below = f"<small>{text(note)}</small>" if note else ""
-    return (
-        f'<figure class="{f"chart {kind}".strip()}"><figcaption>{text(title)}{of}</figcaption>{drawing}{below}</figure>'
-    )
-
-
-def _svg(width: float, height: float, parts: str, title: str) -> str:
-    return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{text(title)}">{parts}</svg>'
+def _svg(width: float, height: float, elements: str, title: str) -> str:
+    return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{_escape(title)}">{elements}</svg>'
 
 
 def _text(x: float, y: float, words: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text(words)}</text>' if words else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{_escape(words)}</text>' if words else ""
 
 
-def _ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers from low to high, about `most` of them."""
-    rough = (high - low) / max(most - 1, 1)
-    if rough <= 0:
-        return [low]
-    power = 10.0 ** np.floor(np.log10(rough))
-    step = next(float(step * power) for step in (1, 2, 2.5, 5, 10) if step * power >= rough * 0.999)
-    first = np.ceil(low / step - 1e-9)
-    return [round(float(k * step), 10) + 0.0 for k in np.arange(first, np.floor(high / step + 1e-9) + 1)]
+def _escape(value: object) -> str:
+    return html.escape(str(value), quote=True)
 
 
-def _cut(name: str, most: int) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
+def _shorten(name: str) -> str:
+    return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
 
 
 def _finite(values: np.ndarray) -> np.ndarray:

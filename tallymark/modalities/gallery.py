@@ -1,180 +1,162 @@
-"""Which items are worth a look: typical ones of every group, odd ones of every kind, and some without truth."""
+"""Selection of the items that a gallery shows: typical items of every group, extremes of every scale, unlabelled ones.
+
+What is said here holds for every medium; each renderer adds the extremes of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tallymark.core.humanize import count, number, plural
+from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.geometry import Boxes, Cuboids, Labels, Masks
-from tallymark.modalities.image.overlays import around_vehicle
 from tallymark.modalities.survey import Survey
-from tallymark.reporting.summary_tables import nouns, objects
 
 
 @dataclass(frozen=True)
-class Pick:
-    """An item to draw and why; `focus` is the object that it is about, `window` the seconds of a recording."""
+class GalleryItem:
+    """An item to draw, and why.
+
+    focus: the object that it is about, where there is one. window: start and end in seconds, of a recording.
+    """
 
     item: int
-    why: str = ""
+    reason: str = ""
     focus: int | None = None
     window: tuple[float, float] | None = None
 
 
-def drawable(catalog: Catalog, seen: Survey) -> np.ndarray:
-    """Whether an item has a file that, as far as is known, can be read."""
-    there = catalog.files.is_not_null().to_numpy().copy()
-    there[list(seen.faults)] = False
-    return there
+def select_items(
+    catalog: Catalog, survey: Survey, extremes: Iterable[GalleryItem], most: int, seed: int, strata: np.ndarray
+) -> dict[str, list[GalleryItem]]:
+    """Half of the gallery for typical items, a third for extremes, the rest for unlabelled and unreadable ones.
 
-
-def typical(catalog: Catalog, seen: Survey, most: int, seed: int) -> list[Pick]:
-    """Items with about as many objects as the median of their group: one of each group first, the largest first.
-
-    Where some items of a group are empty, the median is that of the others, or most pictures would show nothing.
+    strata: (n,) what typical items are typical of: their group or their class.
     """
-    usable = np.flatnonzero(drawable(catalog, seen) & catalog.labelled)
+    unreadable = unreadable_items(survey, max(1, most // 6))
+    extreme = _one_per_item(extremes, most // 3)
+    unlabelled = unlabelled_items(catalog, survey, max(1, most // 6) if catalog.labelled.any() else most // 2, seed)
+    room = max(0, most - len(extreme) - len(unlabelled) - len(unreadable))
+    taken = {chosen.item for chosen in extreme if chosen.focus is None}
+    typical = typical_items(catalog, survey, strata, room + len(taken), seed)
+    return {
+        "Typical": [chosen for chosen in typical if chosen.item not in taken][:room],
+        "Extremes": extreme,
+        "Unlabelled": [chosen for chosen in unlabelled if chosen.item not in taken],
+        "Unreadable": unreadable,
+    }
+
+
+def drawable(catalog: Catalog, survey: Survey) -> np.ndarray:
+    """Whether each item has a file that is not known to be unreadable."""
+    drawable = catalog.files.is_not_null().to_numpy().copy()
+    drawable[list(survey.unreadable)] = False
+    return drawable
+
+
+def annotations_of(catalog: Catalog, item: int) -> Annotations[Any] | None:
+    """The truth of one item; None where it is not labelled."""
+    truth = catalog.truth
+    if truth is None or not catalog.labelled[item]:
+        return None
+    row = np.arange(len(truth))
+    return truth.filter((row >= truth.offsets[item]) & (row < truth.offsets[item + 1]))
+
+
+def object_counts(catalog: Catalog) -> np.ndarray:
+    """The number of objects in each item; 0 where there is no truth."""
+    return np.zeros(len(catalog), np.int64) if catalog.truth is None else catalog.truth.counts
+
+
+def typical_items(catalog: Catalog, survey: Survey, strata: np.ndarray, most: int, seed: int) -> list[GalleryItem]:
+    """Items with about the median number of objects of their stratum: one of each stratum in turn, the largest first.
+
+    Where some items of a stratum are empty, the median is that of the others, or most images would show nothing.
+    """
+    usable = np.flatnonzero(drawable(catalog, survey) & catalog.labelled)
     if not len(usable):
         return []
     usable = np.random.default_rng(seed).permutation(usable)
-    stratum = _strata(catalog)[usable]
-    amount = objects(catalog)[usable]
+    stratum = strata[usable]
+    objects = object_counts(catalog)[usable]
     names, sizes = np.unique(stratum, return_counts=True)
     queues = []
     for name in names[np.argsort(-sizes, kind="stable")][:most].tolist():
         own = stratum == name
-        filled = amount[own][amount[own] > 0]
-        far = np.abs(amount[own] - np.median(filled)) if len(filled) else amount[own]
-        queues.append(usable[own][np.argsort(far, kind="stable")][:most].tolist())
-    rounds = [queue[at] for at in range(most) for queue in queues if at < len(queue)]
-    return [Pick(item) for item in rounds[:most]]
+        filled = objects[own][objects[own] > 0]
+        distance = np.abs(objects[own] - np.median(filled)) if len(filled) else objects[own]
+        queues.append(usable[own][np.argsort(distance, kind="stable")][:most].tolist())
+    in_turn = [queue[at] for at in range(most) for queue in queues if at < len(queue)]
+    return [GalleryItem(item) for item in in_turn[:most]]
 
 
-def without_truth(catalog: Catalog, seen: Survey, most: int, seed: int) -> list[Pick]:
-    """Some items that are to be predicted."""
-    usable = np.flatnonzero(drawable(catalog, seen) & ~catalog.labelled)
-    return [Pick(item) for item in np.random.default_rng(seed).permutation(usable)[:most].tolist()]
+def unlabelled_items(catalog: Catalog, survey: Survey, most: int, seed: int) -> list[GalleryItem]:
+    """A random sample of the items without truth."""
+    usable = np.flatnonzero(drawable(catalog, survey) & ~catalog.labelled)
+    return [GalleryItem(item) for item in np.random.default_rng(seed).permutation(usable)[:most].tolist()]
 
 
-def odd(catalog: Catalog, seen: Survey, most: int) -> list[Pick]:
-    """Items at the ends of every scale; one that is at several ends says so once."""
-    found: dict[int, Pick] = {}
-    for pick in _extremes(catalog, seen):
-        if pick.item not in found and len(found) < most:
-            found[pick.item] = pick
-        elif pick.item in found and pick.focus is None and found[pick.item].focus is None:
-            found[pick.item] = Pick(pick.item, f"{found[pick.item].why}; {pick.why}")
-    return list(found.values())
+def unreadable_items(survey: Survey, most: int) -> list[GalleryItem]:
+    """The first files that cannot be read."""
+    return [GalleryItem(item, bad.found) for item, bad in list(survey.unreadable.items())[:most]]
 
 
-def unreadable(seen: Survey, most: int) -> list[Pick]:
-    """Files that could not be read."""
-    return [Pick(item, bad.found) for item, bad in list(seen.faults.items())[:most]]
-
-
-def _strata(catalog: Catalog) -> np.ndarray:
-    """What typical items are to be typical of: their group, or their class where there are only labels."""
-    truth = catalog.truth
-    if catalog.group.n_unique() > 1 or truth is None or not isinstance(truth.shapes, Labels) or not len(truth):
-        return catalog.group.to_numpy()
-    first = np.minimum(truth.offsets[:-1], len(truth) - 1)
-    return np.where(truth.counts > 0, truth.labels[first], -1)
-
-
-def _extremes(catalog: Catalog, seen: Survey) -> Iterator[Pick]:
-    usable = drawable(catalog, seen)
-    truth = catalog.truth
-    if truth is not None and not isinstance(truth.shapes, Labels):
-        yield from _by_number(catalog, usable & catalog.labelled)
-    if truth is not None and len(truth):
-        yield from _by_size(catalog, usable)
-        yield from _by_class(catalog, usable)
-    width, height = seen.extent.T
-    if catalog.medium.noun == "picture":
-        yield from _ends(seen.bright, usable, "brightest: mean grey level {}", "darkest: mean grey level {}")
-        yield from _ends(
-            seen.contrast, usable, "most contrast: grey levels spread by {}", "least contrast: grey levels spread by {}"
-        )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            yield from _ends(
-                width / height, usable, "widest: {} times as wide as high", "narrowest: {} times as wide as high"
-            )
-    if catalog.medium.noun == "sweep":
-        yield from _ends(width, usable, "most points: {}", "fewest points: {}")
-
-
-def _by_number(catalog: Catalog, usable: np.ndarray) -> Iterator[Pick]:
-    amount = objects(catalog)
-    if not usable.any() or not amount[usable].any():
+def extremes_by_count(catalog: Catalog, usable: np.ndarray) -> Iterator[GalleryItem]:
+    """The item with most objects, and one without any."""
+    objects = object_counts(catalog)
+    if catalog.truth is None or not usable.any() or not objects[usable].any():
         return
-    _, many = nouns(catalog)
-    most = _best(amount, usable)
-    yield Pick(most, f"most {many}: {count(amount[most])} (median {number(float(np.median(amount[usable])))})")
-    empty = np.flatnonzero(usable & (amount == 0))
+    _, nouns = catalog.truth.shapes.noun
+    most = argmax_where(objects, usable)
+    median = number(float(np.median(objects[usable])))
+    yield GalleryItem(most, f"most {nouns}: {count(objects[most])} (median {median})")
+    empty = np.flatnonzero(usable & (objects == 0))
     if len(empty):
         others = f", as {plural(len(empty) - 1, 'other')}" if len(empty) > 1 else ""
-        yield Pick(int(empty[len(empty) // 2]), f"no {many}{others}")
+        yield GalleryItem(int(empty[len(empty) // 2]), f"no {nouns}{others}")
 
 
-def _by_size(catalog: Catalog, usable: np.ndarray) -> Iterator[Pick]:
-    """The largest, the smallest and the most stretched object."""
+def rarest_class(catalog: Catalog, usable: np.ndarray) -> Iterator[GalleryItem]:
+    """An item of the rarest class, unless all classes are equally frequent."""
     truth = catalog.truth
-    assert truth is not None
-    shapes, there = truth.shapes, usable[truth.item]
-    if not there.any():
+    if truth is None or len(truth.classes) < 2:
         return
-    one, _ = nouns(catalog)
-    if isinstance(shapes, Boxes | Masks):
-        across, down = (2 * extent.half for extent in shapes.extents)
-        area = np.asarray(shapes.area, float)
-        large, small = _best(area, there), _best(-area, there)
-        for at, word in ((large, "largest"), (small, "smallest")):
-            yield Pick(int(truth.item[at]), f"{word} {one}: {_size(across[at], down[at], area[at])}", focus=at)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            long = np.nan_to_num(np.maximum(across / down, down / across), posinf=0)
-        at = _best(long, there)
-        yield Pick(int(truth.item[at]), f"most stretched {one}: {_size(across[at], down[at], area[at])}", focus=at)
-    if isinstance(shapes, Cuboids):
-        at = _best(shapes.volume, there)
-        sides = " × ".join(number(float(side[at])) for side in (shapes.length, shapes.width, shapes.height))
-        yield Pick(int(truth.item[at]), f"largest {one}: {sides} m")
-        seen, kept = around_vehicle(catalog)
-        far = np.full(len(truth), -1.0)
-        far[kept] = np.hypot(seen.x, seen.y)
-        at = _best(far, there)
-        yield Pick(int(truth.item[at]), f"farthest {one}: {number(float(far[at]))} m away")
-
-
-def _by_class(catalog: Catalog, usable: np.ndarray) -> Iterator[Pick]:
-    """An item of the rarest class."""
-    truth = catalog.truth
-    assert truth is not None
-    there = usable[truth.item]
-    if len(truth.classes) < 2 or not there.any():
+    drawn = usable[truth.item]
+    if not drawn.any():
         return
-    totals = np.bincount(truth.labels[there], minlength=len(truth.classes))
-    rare = int(np.argmin(np.where(totals > 0, totals, totals.max() + 1)))
-    if totals[rare] < totals.max():
-        at = int(np.flatnonzero(there & (truth.labels == rare))[0])
-        yield Pick(int(truth.item[at]), f"rarest class: {truth.classes[rare]} ({count(totals[rare])})")
+    totals = np.bincount(truth.labels[drawn], minlength=len(truth.classes))
+    rarest = int(np.argmin(np.where(totals > 0, totals, totals.max() + 1)))
+    if totals[rarest] < totals.max():
+        row = int(np.flatnonzero(drawn & (truth.labels == rarest))[0])
+        yield GalleryItem(int(truth.item[row]), f"rarest class: {truth.classes[rarest]} ({count(totals[rarest])})")
 
 
-def _ends(values: np.ndarray, usable: np.ndarray, high: str, low: str) -> Iterator[Pick]:
-    """The items at both ends of a scale, unless all are alike."""
+def extremes_of(values: np.ndarray, usable: np.ndarray, highest: str, lowest: str) -> Iterator[GalleryItem]:
+    """The items with the highest and the lowest value, unless all are equal; `{}` in a reason is the value."""
     known = usable & np.isfinite(values)
     if known.any() and np.ptp(values[known]) > 0:
-        for words, sign in ((high, 1), (low, -1)):
-            at = _best(sign * values, known)
-            yield Pick(at, words.format(number(float(values[at]))))
+        for reason, sign in ((highest, 1), (lowest, -1)):
+            item = argmax_where(sign * values, known)
+            yield GalleryItem(item, reason.format(number(float(values[item]))))
 
 
-def _best(values: np.ndarray, allowed: np.ndarray) -> int:
+def argmax_where(values: np.ndarray, allowed: np.ndarray) -> int:
+    """The index of the largest of the allowed values."""
     return int(np.argmax(np.where(allowed, values, -np.inf)))
 
 
-def _size(across: float, down: float, area: float) -> str:
-    return f"{number(float(across))} × {number(float(down))} px, area {number(float(area))}"
+def _one_per_item(extremes: Iterable[GalleryItem], most: int) -> list[GalleryItem]:
+    """Each item once, with all of its reasons."""
+    chosen: dict[int, GalleryItem] = {}
+    for extreme in extremes:
+        known = chosen.get(extreme.item)
+        if known is None:
+            if len(chosen) < most:
+                chosen[extreme.item] = extreme
+        elif extreme.focus is None and known.focus is None:
+            chosen[extreme.item] = GalleryItem(extreme.item, f"{known.reason}; {extreme.reason}")
+    return list(chosen.values())

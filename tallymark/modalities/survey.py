@@ -1,88 +1,102 @@
-"""A look at the media of a data set: their sizes, how bright or loud they are, and which cannot be read."""
+"""Survey of the media files of a data set: their sizes, brightness or loudness, and which cannot be read."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from tallymark.core.humanize import percentage
 from tallymark.core.parallel import in_threads
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.io.audio import read_header, read_sound
+from tallymark.drawing.charts import Chart, Table
 from tallymark.io.media import BadMedia
 
-MOST = 600
-"""Files that are opened; of more, that many are drawn by lot."""
-MOMENTS = 16
-"""Windows of a second that a recording's level is taken from."""
+MAX_FILES = 600
+"""Files that are opened; of more, a random sample of that size."""
+MAX_SIZES = 6
+"""More different sizes of files than that are charted, not listed."""
+
+
+class MediaStatistics(NamedTuple):
+    """What one file is like.
+
+    extent: width and height in pixels, seconds and samples per second, or points and columns.
+    level, spread: mean and standard deviation of the gray levels 0..255; of a recording, the median sound level in
+    decibels and its range.
+    """
+
+    extent: tuple[float, float]
+    level: float
+    spread: float
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What a look at some items told; nan where an item was not looked at or cannot be read.
+    """Statistics of the files of a catalog, a row per item; nan where a file was not opened or cannot be read.
 
-    extent: (n, 2) width and height, seconds and samples a second, or points and columns.
-    bright, contrast: mean and spread of grey levels 0..255; of a recording the level in decibels and its spread.
-    faults: why an item cannot be read, by its number.
+    inspected: numbers of the items whose files were opened.
+    extent (n, 2), level (n,), spread (n,): see `MediaStatistics`.
+    unreadable: why a file cannot be read, by the number of its item.
     """
 
-    looked: np.ndarray
+    inspected: np.ndarray
     extent: np.ndarray
-    bright: np.ndarray
-    contrast: np.ndarray
-    faults: dict[int, BadMedia]
+    level: np.ndarray
+    spread: np.ndarray
+    unreadable: dict[int, BadMedia]
 
     def problems(self, catalog: Catalog) -> Problems:
         """The files that cannot be read, as problems."""
-        found = Problems()
-        for item, bad in self.faults.items():
-            place, name = catalog.place(item), catalog.items.ids[item]
+        problems = Problems()
+        for item, bad in self.unreadable.items():
             expected = f"a readable {catalog.medium.noun}"
-            found.add(Problem(bad.kind, place, bad.found, expected, bad.remedy, item=name))
-        return found
+            name = catalog.items.ids[item]
+            problems.add(Problem(bad.kind, catalog.place(item), bad.found, expected, bad.remedy, item=name))
+        return problems
 
 
-def survey(catalog: Catalog, seed: int = 0) -> Survey:
-    """Look at the files of a catalog, or at a part of them if there are many."""
-    there = np.flatnonzero(catalog.files.is_not_null().to_numpy())
-    if len(there) > MOST:
-        there = np.sort(np.random.default_rng(seed).choice(there, MOST, replace=False))
-    sound = catalog.medium.noun == "recording"
-    inspect = _hear if sound else _see
+def survey(catalog: Catalog, measure: Callable[[Catalog, Path], MediaStatistics], seed: int = 0) -> Survey:
+    """Measure the files of a catalog, or a random sample of them if there are many."""
+    with_file = np.flatnonzero(catalog.files.is_not_null().to_numpy())
+    if len(with_file) > MAX_FILES:
+        with_file = np.sort(np.random.default_rng(seed).choice(with_file, MAX_FILES, replace=False))
 
-    def one(item: int) -> tuple[float, float, float, float] | BadMedia:
+    def measure_item(item: int) -> MediaStatistics | BadMedia:
         path = catalog.path(item)
-        assert path is not None, "only items with a file are looked at"
+        assert path is not None, "only items with a file are measured"
         try:
-            return inspect(catalog, path)
+            return measure(catalog, path)
         except BadMedia as bad:
             return bad
 
-    n = len(catalog)
-    values = np.full((n, 4), np.nan)
-    faults = {}
-    for item, found in zip(there.tolist(), in_threads(one, there.tolist(), "looking at files"), strict=True):
-        if isinstance(found, BadMedia):
-            faults[item] = found
+    values = np.full((len(catalog), 4), np.nan)
+    unreadable = {}
+    results = in_threads(measure_item, with_file.tolist(), "inspecting files")
+    for item, result in zip(with_file.tolist(), results, strict=True):
+        if isinstance(result, BadMedia):
+            unreadable[item] = result
         else:
-            values[item] = found
-    return Survey(there, values[:, :2], values[:, 2], values[:, 3], faults)
+            values[item] = *result.extent, result.level, result.spread
+    return Survey(with_file, values[:, :2], values[:, 2], values[:, 3], unreadable)
 
 
-def _see(catalog: Catalog, path: Path) -> tuple[float, float, float, float]:
-    seen = catalog.medium.inspect(path)
-    return (*seen.extent, float(seen.thumbnail.mean()), float(seen.thumbnail.std()))
+def measure_thumbnail(catalog: Catalog, path: Path) -> MediaStatistics:
+    """Statistics of a file's gray thumbnail: the image itself, or the point cloud in bird's-eye view."""
+    inspection = catalog.medium.inspect(path)
+    thumbnail = inspection.thumbnail
+    return MediaStatistics(inspection.extent, float(thumbnail.mean()), float(thumbnail.std()))
 
 
-def _hear(catalog: Catalog, path: Path) -> tuple[float, float, float, float]:
-    """The header, and the level in seconds spread over the recording: hours of it need not be read."""
-    header = read_header(path)
-    if not header.frames:
-        return 0.0, header.rate, np.nan, np.nan
-    starts = np.linspace(0, max(0.0, header.seconds - 1), MOMENTS)
-    windows = [read_sound(path, start, start + 1) for start in starts.tolist()]
-    power = [float(np.mean(np.nan_to_num(window) ** 2)) for window in windows if len(window)]
-    level = 10 * np.log10(np.array(power) + 1e-12)
-    return header.seconds, header.rate, float(np.median(level)), float(np.ptp(level))
+def size_table(first: np.ndarray, second: np.ndarray, names: tuple[str, str]) -> Chart | None:
+    """A table of the sizes of files; None if there are more than a few different ones."""
+    pairs, files = np.unique(np.round(np.column_stack([first, second]), 3), axis=0, return_counts=True)
+    if not 0 < len(pairs) <= MAX_SIZES:
+        return None
+    order = np.argsort(-files)
+    rows = [(*pairs[at].tolist(), int(files[at]), percentage(int(files[at]), len(first))) for at in order]
+    return Chart("Sizes of files", table=Table([*names, "files", "share"], rows))
