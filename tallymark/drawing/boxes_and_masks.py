@@ -88,9 +88,9 @@ def _contours(masks: Masks, mask: int) -> list[np.ndarray]:
 
     OpenCV traces the centres of the outermost pixels; of subdivided pixels, that is almost their edge.
     """
-    frame = masks.frame
-    left, top = int(frame.first[mask]), int(frame.upper[mask])
-    crop = masks.picture(mask)[top : int(frame.lower[mask]), left : int(frame.last[mask]) + 1]
+    bounds = masks.bounds
+    left, top = int(bounds.first[mask]), int(bounds.upper[mask])
+    crop = masks.picture(mask)[top : int(bounds.lower[mask]), left : int(bounds.last[mask]) + 1]
     if not crop.size:
         return []
     enlarged = np.repeat(np.repeat(crop.astype(np.uint8), SUBPIXELS, axis=0), SUBPIXELS, axis=1)

@@ -30,7 +30,7 @@ from tallymark.io.lidar import SWEEP, inspect_sweep
 from tallymark.io.media import Medium
 
 COLUMNS = 4
-KITTI_SWEEP = Medium("sweep", SWEEP.suffixes, partial(inspect_sweep, columns=COLUMNS))
+KITTI_SWEEP = Medium("lidar", "sweep", SWEEP.suffixes, partial(inspect_sweep, columns=COLUMNS))
 LABELS, SWEEP_FOLDERS = "label_2", ("velodyne_reduced", "velodyne")
 FIELDS = (15, 16)
 """Values in a row; the sixteenth is the confidence of a prediction."""
