@@ -16,7 +16,8 @@ from tallymark.io.tables import write_frame
 from tallymark.modalities.audio.config import spectrogram_config
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.audio.spectrogram import SpectrogramConfig
-from tallymark.reporting.calls import call_summary, calls_per_day, calls_per_hour, list_calls, write_calls_page
+from tallymark.reporting.call_pages import write_calls_page
+from tallymark.reporting.calls import call_summary, calls_per_day, calls_per_hour, list_calls
 from tallymark.reporting.clips import write_clips
 from tallymark.reporting.measurements import measure_items, measure_objects, summary
 

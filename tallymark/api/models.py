@@ -94,7 +94,7 @@ def train(
     if trained is not None and CODERS[trained.tuning.recipe.task].ranked:
         _list_suspects(trained)
     if trained is not None and trained.curve is not None:
-        from tallymark.reporting.calls import write_recall_page
+        from tallymark.reporting.call_pages import write_recall_page
 
         title = f"Recall of {trained.run.folder}"
         write_recall_page(

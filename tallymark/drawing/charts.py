@@ -56,7 +56,9 @@ def histogram(values: np.ndarray, title: str, unit: str = "", axis: Axis | None 
         return None
     axis = axis or Axis.fit(values)
     low, median, high = np.percentile(values, [5, 50, 95])
-    note = f"{count(len(values))} values, median {number(median)}, 5th to 95th percentile {number(low)} to {number(high)}"
+    note = (
+        f"{count(len(values))} values, median {number(median)}, 5th to 95th percentile {number(low)} to {number(high)}"
+    )
     return Chart(title, _histogram_svg(values, axis, unit, WIDTH, HEIGHT), note=note)
 
 

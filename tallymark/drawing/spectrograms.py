@@ -101,9 +101,7 @@ def _draw_axes(
         draw.text((left - 6, y), label, fill=MUTED, font=font(11), anchor="rm")
 
 
-def _draw_events(
-    draw: ImageDraw.ImageDraw, span: tuple[float, float], events: Events, plot: tuple[int, int]
-) -> None:
+def _draw_events(draw: ImageDraw.ImageDraw, span: tuple[float, float], events: Events, plot: tuple[int, int]) -> None:
     """Brackets above the plot at the times of events."""
     left, top, _, _ = MARGINS
     plot_width, plot_height = plot

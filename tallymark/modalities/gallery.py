@@ -106,11 +106,12 @@ def unreadable_items(survey: Survey, most: int) -> list[GalleryItem]:
 
 
 def extremes_by_count(catalog: Catalog, usable: np.ndarray) -> Iterator[GalleryItem]:
-    """The item with most objects, and one without any."""
+    """The item with most objects, and one without any; nothing for class labels, which cannot be counted."""
+    truth = catalog.truth
     objects = object_counts(catalog)
-    if catalog.truth is None or not usable.any() or not objects[usable].any():
+    if truth is None or not truth.shapes.localized or not usable.any() or not objects[usable].any():
         return
-    _, nouns = catalog.truth.shapes.noun
+    _, nouns = truth.shapes.noun
     most = argmax_where(objects, usable)
     median = number(float(np.median(objects[usable])))
     yield GalleryItem(most, f"most {nouns}: {count(objects[most])} (median {median})")

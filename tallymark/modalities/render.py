@@ -55,9 +55,6 @@ class Renderer(Protocol):
     def measure(self, catalog: Catalog, path: Path) -> MediaStatistics:
         """What a file is like; `BadMedia` if it cannot be read."""
 
-    def countable(self, catalog: Catalog) -> bool:
-        """Whether there is truth whose objects can be counted; class labels of whole items cannot."""
-
     def total(self, survey: Survey) -> tuple[str, str] | None:
         """The total amount of media, as a number and what it counts; None where the number of items says it all."""
 

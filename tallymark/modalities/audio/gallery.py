@@ -77,7 +77,8 @@ def empty_windows(catalog: Catalog, survey: Survey, most: int, seed: int, *, lab
     items = np.random.default_rng(seed).permutation(np.flatnonzero(chosen))[:most]
     seconds = survey.extent[items, 0].tolist()
     return [
-        GalleryItem(item, window=_window(length / 2, length)) for item, length in zip(items.tolist(), seconds, strict=True)
+        GalleryItem(item, window=_window(length / 2, length))
+        for item, length in zip(items.tolist(), seconds, strict=True)
     ]
 
 

@@ -51,9 +51,6 @@ class AudioRenderer:
         level = 10 * np.log10(np.array(power) + 1e-12)
         return MediaStatistics((header.seconds, header.rate), float(np.median(level)), float(np.ptp(level)))
 
-    def countable(self, catalog: Catalog) -> bool:
-        return catalog.truth is not None
-
     def total(self, survey: Survey) -> tuple[str, str] | None:
         seconds = survey.extent[:, 0]
         return (number(np.nansum(seconds) / SECONDS_PER_HOUR), "hours") if np.isfinite(seconds).any() else None

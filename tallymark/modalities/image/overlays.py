@@ -26,10 +26,6 @@ class Overlay(Protocol[G]):
     """How annotations of one geometry are shown on images."""
 
     @property
-    def countable(self) -> bool:
-        """Whether the number of objects in an image means something."""
-
-    @property
     def gallery_note(self) -> str:
         """The sentence above the gallery."""
 
@@ -51,7 +47,6 @@ class Overlay(Protocol[G]):
 class _Outlined:
     """What overlays of objects with an outline share."""
 
-    countable = True
     gallery_note = "Annotations are orange; the object of a close-up is blue. Click an image to enlarge it."
 
     def pixel_scale(self, shapes: Any, width: int, height: int) -> tuple[float, float]:
@@ -131,7 +126,6 @@ class RotatedBoxOverlay(_Outlined):
 class LabelOverlay:
     """Class labels of whole images, written below them."""
 
-    countable = False
     gallery_note = "Each image with its label. Click an image to enlarge it."
 
     def draw(

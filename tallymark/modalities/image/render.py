@@ -46,10 +46,6 @@ class ImageRenderer:
     def measure(self, catalog: Catalog, path: Path) -> MediaStatistics:
         return measure_thumbnail(catalog, path)
 
-    def countable(self, catalog: Catalog) -> bool:
-        overlay = _overlay(catalog)
-        return overlay is not None and overlay.countable
-
     def total(self, survey: Survey) -> tuple[str, str] | None:
         return None
 
@@ -111,7 +107,7 @@ class ImageRenderer:
     def _strata(self, catalog: Catalog) -> np.ndarray:
         """The group of each image; its class where there is one group and images have labels only."""
         truth = catalog.truth
-        if truth is None or self.countable(catalog) or catalog.group.n_unique() > 1 or not len(truth):
+        if truth is None or truth.shapes.localized or catalog.group.n_unique() > 1 or not len(truth):
             return catalog.group.to_numpy()
         first = np.minimum(truth.offsets[:-1], len(truth) - 1)
         return np.where(truth.counts > 0, truth.labels[first], -1)
@@ -120,8 +116,7 @@ class ImageRenderer:
         usable = drawable(catalog, survey)
         truth = catalog.truth
         overlay = _overlay(catalog)
-        if self.countable(catalog):
-            yield from extremes_by_count(catalog, usable & catalog.labelled)
+        yield from extremes_by_count(catalog, usable & catalog.labelled)
         if truth is not None and overlay is not None and usable[truth.item].any():
             yield from overlay.extremes(truth, usable[truth.item])
         yield from rarest_class(catalog, usable)

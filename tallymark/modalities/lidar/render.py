@@ -52,9 +52,6 @@ class LidarRenderer:
     def measure(self, catalog: Catalog, path: Path) -> MediaStatistics:
         return measure_thumbnail(catalog, path)
 
-    def countable(self, catalog: Catalog) -> bool:
-        return catalog.truth is not None
-
     def total(self, survey: Survey) -> tuple[str, str] | None:
         return None
 
