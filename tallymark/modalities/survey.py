@@ -26,7 +26,7 @@ class MediaStatistics(NamedTuple):
     """What one file is like.
 
     extent: width and height in pixels, seconds and samples per second, or points and columns.
-    level, spread: mean and standard deviation of the gray levels 0..255; of a recording, the median sound level in
+    level, spread: mean and standard deviation of the grey levels 0..255; of a recording, the median sound level in
     decibels and its range.
     """
 
@@ -86,7 +86,7 @@ def survey(catalog: Catalog, measure: Callable[[Catalog, Path], MediaStatistics]
 
 
 def measure_thumbnail(catalog: Catalog, path: Path) -> MediaStatistics:
-    """Statistics of a file's gray thumbnail: the image itself, or the point cloud in bird's-eye view."""
+    """Statistics of a file's grey thumbnail: the image itself, or the point cloud in bird's-eye view."""
     inspection = catalog.medium.inspect(path)
     thumbnail = inspection.thumbnail
     return MediaStatistics(inspection.extent, float(thumbnail.mean()), float(thumbnail.std()))

@@ -68,7 +68,7 @@ class BoxOverlay(_Outlined):
         return [
             histogram(boxes.area, "Area of boxes", "square pixels"),
             histogram(np.sqrt(boxes.area), "Square root of the area", "pixels"),
-            histogram(ratio[ratio > 0], "Aspect ratio of boxes", "width / height"),
+            histogram(ratio[ratio > 0], "Aspect ratio of boxes (width / height)"),
             center_map(boxes, image_size),
         ]
 

@@ -56,15 +56,15 @@ class ImageRenderer:
         width, height = survey.extent[np.isfinite(survey.extent).all(axis=1)].T
         sizes = size_table(width, height, ("width", "height"))
         brightness = [
-            histogram(survey.level, "Brightness of images", "mean gray level, 0 to 255"),
-            histogram(survey.spread, "Contrast of images", "standard deviation of gray levels"),
+            histogram(survey.level, "Brightness of images", "mean grey level, 0 to 255"),
+            histogram(survey.spread, "Contrast of images", "standard deviation of grey levels"),
         ]
         if sizes is not None:
             return [sizes, *brightness]
         return [
             histogram(width, "Width of images", "pixels"),
             histogram(height, "Height of images", "pixels"),
-            histogram(width / np.maximum(height, 1), "Aspect ratio of images", "width / height"),
+            histogram(width / np.maximum(height, 1), "Aspect ratio of images (width / height)"),
             *brightness,
         ]
 
@@ -120,8 +120,8 @@ class ImageRenderer:
         if truth is not None and overlay is not None and usable[truth.item].any():
             yield from overlay.extremes(truth, usable[truth.item])
         yield from rarest_class(catalog, usable)
-        yield from extremes_of(survey.level, usable, "brightest: mean gray level {}", "darkest: mean gray level {}")
-        highest, lowest = "highest contrast: gray levels vary by {}", "lowest contrast: gray levels vary by {}"
+        yield from extremes_of(survey.level, usable, "brightest: mean grey level {}", "darkest: mean grey level {}")
+        highest, lowest = "highest contrast: grey levels vary by {}", "lowest contrast: grey levels vary by {}"
         yield from extremes_of(survey.spread, usable, highest, lowest)
         width, height = survey.extent.T
         with np.errstate(divide="ignore", invalid="ignore"):
