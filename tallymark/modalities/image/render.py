@@ -82,7 +82,7 @@ class ImageRenderer:
         return "Click an image to enlarge it." if overlay is None else overlay.gallery_note
 
     def gallery(self, catalog: Catalog, survey: Survey, most: int, seed: int) -> dict[str, list[GalleryItem]]:
-        return select_items(catalog, survey, self._extremes(catalog, survey), most, seed, self._strata(catalog))
+        return select_items(catalog, survey, self._extremes(catalog, survey), most, seed, self.strata(catalog))
 
     def draw(self, catalog: Catalog, item: GalleryItem) -> np.ndarray:
         path = catalog.path(item.item)
@@ -104,7 +104,7 @@ class ImageRenderer:
     def camera_images(self, catalog: Catalog, survey: Survey, seed: int) -> list[CameraImage]:
         return []
 
-    def _strata(self, catalog: Catalog) -> np.ndarray:
+    def strata(self, catalog: Catalog) -> np.ndarray:
         """The group of each image; its class where there is one group and images have labels only."""
         truth = catalog.truth
         if truth is None or truth.shapes.localized or catalog.group.n_unique() > 1 or not len(truth):
