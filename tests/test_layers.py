@@ -18,7 +18,7 @@ LAYERS = [
     ["io"],
     ["data"],
     ["datasets", "formats", "submission", "synthetic"],
-    ["scoring"],
+    ["drawing", "scoring"],
     ["detector"],
     ["modalities"],
     ["inference"],

@@ -22,7 +22,8 @@ from tallymark.inference.predictor import PredictionResult
 from tallymark.io.tables import write_frame
 from tallymark.modalities.audio.config import spectrogram_config
 from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.reporting.calls import call_summary, calls_per_day, calls_per_hour, list_calls, write_calls_page
+from tallymark.reporting.call_pages import write_calls_page
+from tallymark.reporting.calls import call_summary, calls_per_day, calls_per_hour, list_calls
 from tallymark.reporting.clips import write_clips
 from tallymark.reporting.measurements import measure_items, measure_objects, summary
 

@@ -126,7 +126,7 @@ def _write_reports(result: Trained) -> None:
     if CODERS[result.tuning.recipe.task].ranked:
         _write_label_errors(result)
     if result.curve is not None:
-        from tallymark.reporting.calls import write_recall_page
+        from tallymark.reporting.call_pages import write_recall_page
 
         threshold = result.tuning.recipe.score_threshold
         folder = result.run.folder
