@@ -24,7 +24,7 @@ from tallymark.inference.run import MODEL, Run
 from tallymark.inference.session import Runtime
 
 if TYPE_CHECKING:
-    from tallymark.training.train import Trained
+    from tallymark.training.train import TrainingResult
 
 Options = Mapping[str, Any]
 
@@ -44,7 +44,7 @@ def train(
     folds: PathLike | None = None,
     rule_options: Options | None = None,
     **recipe: object,
-) -> Trained | None:
+) -> TrainingResult | None:
     """Train on a data set, tune by the official rule on held-out items, and write a run.
 
     Parameters
@@ -85,13 +85,13 @@ def train(
     also = [read(name, path, **given) for path in extra_data]
     if pseudo is not None:
         also.append(_pseudo_labelled(chosen.weights, name, pseudo, given, problems))
-    plan = training.Plan(
+    plan = training.TrainingPlan(
         challenge=name,
         rule=what.rule_on(catalog, parsed, given),
         catalog=catalog,
         recipe=chosen,
         folder=Path(out),
-        also=tuple(one.select(one.labelled) for one in also),
+        extra_data=tuple(one.select(one.labelled) for one in also),
         minutes=minutes,
         threads=threads,
         folds=None if folds is None else read_folds(folds),
@@ -121,7 +121,7 @@ def _with_changes(preset: Recipe, changes: Options) -> Recipe:
     return recipe
 
 
-def _write_reports(result: Trained) -> None:
+def _write_reports(result: TrainingResult) -> None:
     """The label errors of a classifier, or the recall curve of an event detector, as pages and tables in the run."""
     if CODERS[result.tuning.recipe.task].ranked:
         _write_label_errors(result)
@@ -133,15 +133,15 @@ def _write_reports(result: Trained) -> None:
         write_recall_page(result.curve, threshold, folder / "recall.html", title=f"Recall of {folder}")
 
 
-def _write_label_errors(result: Trained) -> None:
+def _write_label_errors(result: TrainingResult) -> None:
     """Which labels are probably wrong, and how often those of each class agree with the held-out predictions."""
     from tallymark.inference.label_errors import agreement, find_label_errors
     from tallymark.io.tables import write_frame
     from tallymark.reporting.label_errors import write_label_errors
 
-    candidates = result.told
+    candidates = result.candidates
     readable = candidates.readable
-    catalog = result.judged.select(readable)
+    catalog = result.evaluated.select(readable)
     if catalog.truth is None or not len(catalog):
         return
     label = catalog.truth.shapes.label[catalog.truth.offsets[:-1]]
@@ -149,9 +149,9 @@ def _write_label_errors(result: Trained) -> None:
     probabilities = candidates.probabilities[readable]
     folder = result.run.folder
     write_frame(folder / "agreement.csv", agreement(probabilities, label, classes))
-    suspects = find_label_errors(probabilities, label, catalog.items, classes, most=len(catalog))
-    write_frame(folder / "suspects.csv", suspects)
-    write_label_errors(catalog, suspects, folder / "suspects.html", title=f"Suspected label errors in {catalog.root}")
+    errors = find_label_errors(probabilities, label, catalog.items, classes, most=len(catalog))
+    write_frame(folder / "label_errors.csv", errors)
+    write_label_errors(catalog, errors, folder / "label_errors.html", title=f"Suspected label errors in {catalog.root}")
 
 
 def _pseudo_labelled(run: str, name: str, folder: PathLike, rule_options: Options, problems: Problems) -> Catalog:

@@ -24,7 +24,7 @@ from tallymark.cli.options import (
 if TYPE_CHECKING:
     from tallymark.api.exports import Exports
     from tallymark.inference.predictor import PredictionResult
-    from tallymark.training.train import Trained
+    from tallymark.training.train import TrainingResult
 
 EXPORTS = "Exports"
 RECORDINGS = "Exports and options for recordings"
@@ -83,7 +83,7 @@ def train(
             _show_training(result, out)
 
 
-def _show_training(result: Trained, out: Path) -> None:
+def _show_training(result: TrainingResult, out: Path) -> None:
     from tallymark.core.console import console, print_line, show_problems
 
     if result.problems:

@@ -59,7 +59,6 @@ class TrainingPlan:
     threads: int | None = None
     folds: Folds | None = None
     resume: bool = False
-    threads: int | None = None
     problems: Problems = field(default_factory=lambda: Problems(EVERY))
 
 
