@@ -23,7 +23,7 @@ from tallymark.inference.predictor import Predicted, Predictor
 from tallymark.inference.run import MODEL, Run
 from tallymark.inference.session import Runtime
 from tallymark.inference.tuning import Rule
-from tallymark.io.audio import hours_of
+from tallymark.io.audio import total_hours
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.scoring.score import Score
 
@@ -119,7 +119,7 @@ def _rule(what: Challenge, catalog: Catalog, rule_options: Any, *, timed: bool) 
     if timed or not hasattr(rule_options, "hours"):
         return lambda truth, predicted: what.score(truth, predicted, rule_options)
     paths = [catalog.path(item) for item in range(len(catalog))]
-    lengths = np.array([0.0 if path is None else hours_of([path], Problems()) for path in paths])
+    lengths = np.array([0.0 if path is None else total_hours([path], Problems()) for path in paths])
 
     def score(truth: Annotations[Any], predicted: Annotations[Any]) -> Score:
         hours = round(float(lengths[catalog.items.find(truth.items.ids)].sum()), 6)

@@ -7,7 +7,7 @@ KITTI labels only what the front camera sees: `velodyne_reduced/`, cut to that v
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -27,10 +27,9 @@ from tallymark.formats.gathered import (
 from tallymark.geometry import Cuboids
 from tallymark.io.folders import LIDAR_SUFFIXES, Folder, distinct_names, split_of_path
 from tallymark.io.lidar import SWEEP, inspect_sweep
-from tallymark.io.media import Medium
 
 COLUMNS = 4
-KITTI_SWEEP = Medium("lidar", "sweep", SWEEP.suffixes, partial(inspect_sweep, columns=COLUMNS))
+KITTI_SWEEP = replace(SWEEP, inspect=partial(inspect_sweep, columns=COLUMNS))
 LABELS, SWEEP_FOLDERS = "label_2", ("velodyne_reduced", "velodyne")
 FIELDS = (15, 16)
 """Values in a row; the sixteenth is the confidence of a prediction."""

@@ -19,7 +19,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.formats.gathered import read_text
 from tallymark.geometry import Cuboids
-from tallymark.geometry.poses import quaternion_of_yaw, yaw_of
+from tallymark.geometry.poses import quaternion_from_yaw, yaw_from_quaternion
 
 META = {"use_camera": False, "use_lidar": True, "use_radar": False, "use_map": False, "use_external": False}
 """What the detections were made from."""
@@ -39,7 +39,7 @@ def write_nuscenes(annotations: Annotations[Cuboids], path: str | Path) -> None:
     shapes, names = annotations.shapes, annotations.classes or ("object",)
     place = np.stack([shapes.x, shapes.y, shapes.z], 1).tolist()
     size = np.stack([shapes.width, shapes.length, shapes.height], 1).tolist()
-    rotation, score = quaternion_of_yaw(shapes.yaw).tolist(), annotations.scores.tolist()
+    rotation, score = quaternion_from_yaw(shapes.yaw).tolist(), annotations.scores.tolist()
     kind, offsets = annotations.labels.tolist(), annotations.offsets.tolist()
     lines = []
     for at, token in enumerate(annotations.items.ids):
@@ -94,7 +94,7 @@ def read_nuscenes(
     return Annotations.from_rows(
         Items.of(tokens),
         np.array(item, np.int64)[kept],
-        Cuboids.of(np.column_stack([table[kept, :6], yaw_of(table[kept, 6:10])])),
+        Cuboids.of(np.column_stack([table[kept, :6], yaw_from_quaternion(table[kept, 6:10])])),
         label=label[kept],
         score=table[kept, 10].copy(),
         classes=known,

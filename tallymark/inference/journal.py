@@ -120,11 +120,11 @@ def _trace(catalog: Catalog, item: int, recipe: Recipe) -> list[object]:
     if drive is None or not isinstance(recipe, LidarRecipe):
         return [name, _file(path)]
     try:
-        rows = np.array(drive.trail(item, recipe.sweeps))
+        rows = np.array(drive.sweep_rows(item, recipe.sweeps))
     except BadMedia:
         return [name]
     poses = [part.tolist() for all_ in (drive.sensor, drive.vehicle) for part in asdict(all_.take(rows)).values()]
-    times, files = drive.shots["timestamp"][rows].to_list(), drive.shots["file"][rows].to_list()
+    times, files = drive.sample_data["timestamp"][rows].to_list(), drive.sample_data["file"][rows].to_list()
     return [name, times, poses, [_file(None if file is None else Path(file)) for file in files]]
 
 

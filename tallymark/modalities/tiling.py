@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tallymark.io.media import up_to_damage
+from tallymark.io.media import flush_on_damage
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.image.resize import BLOCK, fitted, padded
 
@@ -55,7 +55,7 @@ def audio_context(recipe: AudioRecipe) -> int:
     return -(-(network + round(recipe.min_event_gap / recipe.hop_seconds)) // BLOCK) * BLOCK
 
 
-@up_to_damage
+@flush_on_damage
 def audio_tiles(blocks: Iterator[np.ndarray], around: int) -> Iterator[Tile]:
     """Windows on the levels of a recording, (bands, frames) at a time, of which only a few minutes are kept.
 

@@ -14,7 +14,7 @@ import polars as pl
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.geometry import Events
-from tallymark.io.audio import read_header, read_sound
+from tallymark.io.audio import read_header, read_audio
 from tallymark.io.media import BadMedia
 from tallymark.io.tables import write_frame
 from tallymark.modalities.audio.spectrogram import LOWEST, SpectrogramConfig, spectrogram
@@ -161,7 +161,7 @@ def _write(path: Path, moment: float, level: np.ndarray, ear: SpectrogramConfig,
     """The sound, and what the model saw of it, which is returned."""
     import soundfile
 
-    sound = read_sound(path, max(moment - AROUND, 0.0), moment + AROUND)
+    sound = read_audio(path, max(moment - AROUND, 0.0), moment + AROUND)
     soundfile.write(out.with_name(f"{out.name}.wav"), np.nan_to_num(sound), read_header(path).rate, subtype="PCM_16")
     low, top = (band / ear.window_seconds for band in (ear.lowest, ear.lowest + ear.n_bins - 1))
     picture = draw_spectrogram(

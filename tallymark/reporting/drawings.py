@@ -199,7 +199,7 @@ def _edges(masks: Masks, mask: int) -> list[np.ndarray]:
     """
     frame, fine = masks.bounds, 4
     left, top = int(frame.first[mask]), int(frame.upper[mask])
-    own = masks.picture(mask)[top : int(frame.lower[mask]), left : int(frame.last[mask]) + 1]
+    own = masks.bitmap(mask)[top : int(frame.lower[mask]), left : int(frame.last[mask]) + 1]
     if not own.size:
         return []
     pieces = np.repeat(np.repeat(own.astype(np.uint8), fine, axis=0), fine, axis=1)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tallymark.core.parallel import in_threads
 from tallymark.data.catalog import Catalog
-from tallymark.io.audio import read_header, read_sound
+from tallymark.io.audio import read_header, read_audio
 from tallymark.io.media import BadMedia
 from tallymark.reporting.drawings import levels
 from tallymark.reporting.humanize import clock, number, plural
@@ -86,7 +86,7 @@ def read_levels(catalog: Catalog, item: int, start: float, stop: float) -> tuple
     path = catalog.path(item)
     assert path is not None, "only recordings that are there are drawn"
     rate = min(RATE, read_header(path).rate)
-    return levels(read_sound(path, start, stop, rate), rate), rate / 2
+    return levels(read_audio(path, start, stop, rate), rate), rate / 2
 
 
 def read_long_levels(catalog: Catalog, item: int, seconds: float, columns: int = 432) -> tuple[np.ndarray, float]:
@@ -98,7 +98,7 @@ def read_long_levels(catalog: Catalog, item: int, seconds: float, columns: int =
     starts = np.arange(0, max(seconds - 0.29, 0.01), step).tolist()
     means = []
     for start in starts:
-        level = levels(read_sound(path, start, start + min(step, 2.0), rate), rate)
+        level = levels(read_audio(path, start, start + min(step, 2.0), rate), rate)
         if level.size:
             means.append(10 * np.log10((10 ** (level / 10)).mean(axis=1)))
     tall = max((len(mean) for mean in means), default=0)

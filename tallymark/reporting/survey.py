@@ -10,7 +10,7 @@ import numpy as np
 from tallymark.core.parallel import in_threads
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.io.audio import read_header, read_sound
+from tallymark.io.audio import read_header, read_audio
 from tallymark.io.media import BadMedia
 
 MOST = 600
@@ -82,7 +82,7 @@ def _hear(catalog: Catalog, path: Path) -> tuple[float, float, float, float]:
     if not header.frames:
         return 0.0, header.rate, np.nan, np.nan
     starts = np.linspace(0, max(0.0, header.seconds - 1), MOMENTS)
-    windows = [read_sound(path, start, start + 1) for start in starts.tolist()]
+    windows = [read_audio(path, start, start + 1) for start in starts.tolist()]
     power = [float(np.mean(np.nan_to_num(window) ** 2)) for window in windows if len(window)]
     level = 10 * np.log10(np.array(power) + 1e-12)
     return header.seconds, header.rate, float(np.median(level)), float(np.ptp(level))

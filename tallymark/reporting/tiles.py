@@ -88,7 +88,7 @@ def draw_cameras(catalog: Catalog, item: int) -> tuple[np.ndarray, str] | None:
     best: tuple[int, int, np.ndarray, np.ndarray, np.ndarray] | None = None
     world = corners_of(truth.shapes)
     for row in drive.cameras(item).tolist():
-        file, matrix = drive.shots["file"][row], drive.intrinsic[row]
+        file, matrix = drive.sample_data["file"][row], drive.intrinsic[row]
         if file is None or not matrix.any():
             continue
         picture = read_image(Path(file))
@@ -102,7 +102,7 @@ def draw_cameras(catalog: Catalog, item: int) -> tuple[np.ndarray, str] | None:
         return None
     _, row, picture, place, kind = best
     canvas, scale = fit(picture)
-    return draw_in_camera(canvas, place * scale, kind), str(drive.shots["channel"][row])
+    return draw_in_camera(canvas, place * scale, kind), str(drive.sample_data["channel"][row])
 
 
 def _own(catalog: Catalog, item: int) -> Annotations[Any] | None:
@@ -176,7 +176,7 @@ def _swept(catalog: Catalog, item: int) -> np.ndarray:
     volumes = Cuboids.of(np.empty((0, 7))) if truth is None else truth.shapes
     kind = np.empty(0, np.int64) if truth is None else truth.labels
     if drive is not None and drive.samples[item] >= 0:
-        return draw_above(drive.points(item, frame="ego"), drive.volumes(item, volumes, frame="ego"), kind)
+        return draw_above(drive.points(item, frame="ego"), drive.to_frame(item, volumes, frame="ego"), kind)
     path = catalog.path(item)
     assert path is not None, "only items with a file are drawn"
     points = read_sweep(path)

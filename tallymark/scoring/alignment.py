@@ -16,7 +16,7 @@ from tallymark.core.registry import Challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
-from tallymark.io.audio import hours_of
+from tallymark.io.audio import total_hours
 from tallymark.io.finder import Finder
 from tallymark.io.folders import AUDIO_SUFFIXES, media_files
 from tallymark.submission.rows import align, report_unknown
@@ -165,7 +165,7 @@ def with_hours(
     meant = {} if truth is None else {name: finder.candidates(name) for name in truth.items.ids}
     if named_only and truth is not None:
         recordings = sorted({path for paths in meant.values() for path in paths})
-    hours = hours_of(recordings, problems)
+    hours = total_hours(recordings, problems)
     absent = [name for name, paths in meant.items() if not paths]
     expected, remedy = "every recording that the truth names", "name the folder with all of them, or give --hours"
     problems.add_each(

@@ -104,7 +104,7 @@ class Batches:
         return ahead(make, range(start, len(self)), threads(), 2 * threads())
 
     def _stack(self, windows: Sequence[Sample]) -> Batch:
-        pictures = torch.from_numpy(np.stack([window.picture for window in windows])).permute(0, 3, 1, 2)
+        pictures = torch.from_numpy(np.stack([window.data for window in windows])).permute(0, 3, 1, 2)
         if self.recipe.task == "labels":
             return Batch(pictures, self._chances(windows))
         return Batch(pictures, center_targets(windows, CODERS[self.recipe.task], self.classes, self.recipe.stride))

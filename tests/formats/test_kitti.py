@@ -15,7 +15,7 @@ from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.core.problems import Problems
 from tallymark.formats import read_cuboids
 from tallymark.formats.kitti import Frame, read_frame
-from tallymark.geometry.points_in_boxes import points_inside
+from tallymark.geometry.points_in_boxes import count_points_in_cuboids
 from tallymark.io.lidar import read_sweep
 from tests.formats.sets import listing, only, put, put_sweep
 
@@ -150,7 +150,7 @@ def test_real_kitti_volumes_are_where_their_points_are() -> None:
         expected = np.array([[float(row[column]) for column in columns] for row in rows]).reshape(-1, 7)
         assert np.allclose(np.column_stack(frame.volumes.columns), expected, atol=6e-4)
         counts, stated = (
-            points_inside(read_sweep(sweep, 4), frame.volumes),
+            count_points_in_cuboids(read_sweep(sweep, 4), frame.volumes),
             np.array([int(r["num_points"]) for r in rows]),
         )
         # The counts of the table are those of whole sweeps: a volume that leaves the picture has lost points here.
@@ -169,5 +169,5 @@ def test_real_kitti_volumes_are_where_their_points_are() -> None:
 
 def test_real_argoverse_volumes_are_where_their_points_are() -> None:
     folder = real("argoverse")
-    found = [points_inside(read_sweep(sweep, 4), frame.volumes) for _, frame, sweep in frames(folder)]
+    found = [count_points_in_cuboids(read_sweep(sweep, 4), frame.volumes) for _, frame, sweep in frames(folder)]
     assert [(np.count_nonzero(counts), len(counts)) for counts in found] == [(67, 73), (73, 77)]

@@ -37,14 +37,14 @@ def test_compressed_counts_as_others_write_them() -> None:
         theirs = mask.encode(np.asfortranarray(picture.astype(np.uint8)))["counts"].decode()
         assert theirs == encode_counts(counts_of(Masks.of([picture], SHAPE), 0))
         runs = runs_of({"size": list(SHAPE), "counts": theirs}, SHAPE)
-        assert (masks_of([runs], SHAPE).picture(0) == picture).all()
+        assert (masks_of([runs], SHAPE).bitmap(0) == picture).all()
 
 
 @given(st.integers(0, 1 << 32))
 def test_a_polygon_holds_the_pixels_whose_centres_are_inside(seed: int) -> None:
     rng = np.random.default_rng(seed)
     corners = rng.uniform(-10, 70, (rng.integers(3, 7), 2)).astype(np.float32)  # some cross themselves or the edge
-    picture = masks_of([fill(corners, SHAPE)], SHAPE).picture(0)
+    picture = masks_of([fill(corners, SHAPE)], SHAPE).bitmap(0)
     for row, column in rng.integers(0, SHAPE, (40, 2)).tolist():
         assert picture[row, column] == odd_crossings(corners, column + 0.5, row + 0.5)
 
@@ -68,7 +68,7 @@ def test_parts_are_one_mask() -> None:
     whole = runs_of([[0, 0, 4, 0, 4, 4, 0, 4], [2, 2, 6, 2, 6, 6, 2, 6]], SHAPE)
     picture = np.zeros(SHAPE, bool)
     picture[:4, :4] = picture[2:6, 2:6] = True
-    assert (masks_of([whole], SHAPE).picture(0) == picture).all()
+    assert (masks_of([whole], SHAPE).bitmap(0) == picture).all()
     assert int(whole[1].sum()) == 28
     assert len(union([(np.empty(0, np.int64), np.empty(0, np.int64))])[0]) == 0
 

@@ -88,14 +88,14 @@ def test_rectangles_become_masks_of_the_pictures() -> None:
     assert found.shapes.shape == (50, 100)
     assert found.shapes.area.tolist() == [48, 66]  # 4 pixels are too few; 11 of 20 columns lie in the picture
     assert found.item.tolist() == [0, 1]
-    picture = found.shapes.picture(0)
+    picture = found.shapes.bitmap(0)
     assert picture[6:10, 4:16].all()
 
 
 def test_masks_of_one_picture_share_no_pixel() -> None:
     raw = raw_of(RotatedBoxes.of(np.array([[20, 20, 20, 8, 0], [20, 20, 20, 8, np.pi / 2]])), [0, 0], [0.8, 0.9])
     found = postprocess(raw, MASKS)
-    assert (found.shapes.picture(0) & found.shapes.picture(1)).sum() == 0
+    assert (found.shapes.bitmap(0) & found.shapes.bitmap(1)).sum() == 0
     assert found.scores.tolist() == [0.9, 0.8]
     assert found.shapes.area.tolist() == [160, 96]
 

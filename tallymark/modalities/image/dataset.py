@@ -14,7 +14,7 @@ from tallymark.geometry import Labels
 from tallymark.inference.pipeline import Model
 from tallymark.io.images import read_image
 from tallymark.io.media import BadMedia
-from tallymark.modalities.image.augmentation import make_window
+from tallymark.modalities.image.augmentation import augment_image
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.image.resize import BLOCK, fitted
 from tallymark.modalities.sample import ImageSample, Sample
@@ -52,9 +52,9 @@ class ImageDataset:
     def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
         """A window on a picture, changed at random; one that is to show an object is taken where there is any."""
         if not len(self.holders) or rng.random() >= self.recipe.positive_crops:
-            return make_window(rng, self.load, item, len(self), self.anywhere, calm=calm)
+            return augment_image(rng, self.load, item, len(self), self.anywhere, mix=not calm)
         item = item if self.offsets[item] < self.offsets[item + 1] else int(rng.choice(self.holders))
-        return make_window(rng, self.load, item, len(self), self.aimed, calm=calm)
+        return augment_image(rng, self.load, item, len(self), self.aimed, mix=not calm)
 
     def mine_hard_negatives(self, model: Model) -> None:
         """All pictures are looked at alike."""

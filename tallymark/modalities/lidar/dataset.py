@@ -12,11 +12,11 @@ import numpy as np
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.data.catalog import Catalog
 from tallymark.geometry import Cuboids
-from tallymark.geometry.points_in_boxes import points_inside
+from tallymark.geometry.points_in_boxes import count_points_in_cuboids
 from tallymark.geometry.poses import transform_cuboids
 from tallymark.inference.pipeline import Model
 from tallymark.io.media import BadMedia
-from tallymark.modalities.lidar.augmentation import Bank, Cloud, change_cloud
+from tallymark.modalities.lidar.augmentation import ObjectBank, PointCloud, augment_cloud
 from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import ALL_ROUND, bev_grid, bev_input, in_field_of_view, read_scan
 from tallymark.modalities.sample import Sample
@@ -43,7 +43,7 @@ class LidarDataset:
         self.problems = Problems(EVERY)
         self.state: Any = None
         self._bad: set[int] = set()
-        self._kept: dict[int, Cloud] = {}
+        self._kept: dict[int, PointCloud] = {}
         self._room, self._lock, self._banking = KEPT, threading.Lock(), threading.Lock()
 
     def __len__(self) -> int:
@@ -57,15 +57,15 @@ class LidarDataset:
         cloud = self.load(item)
         if recipe.gt_paste and not calm:
             cloud = self._bank().paste(rng, cloud, recipe)
-        cloud = change_cloud(rng, cloud, recipe)
+        cloud = augment_cloud(rng, cloud, recipe)
         seen = bev_input(cloud.points, self._all_round, rng)
-        volumes: Any = _on_grid(cloud.volumes, recipe)
+        volumes: Any = _on_grid(cloud.cuboids, recipe)
         return Sample(seen, volumes, cloud.label, np.ones(len(cloud.label)), side=self.side)
 
     def mine_hard_negatives(self, model: Model) -> None:
         """All samples are looked at alike."""
 
-    def load(self, item: int) -> Cloud:
+    def load(self, item: int) -> PointCloud:
         """A sample; in place of one that cannot be read, the next that can."""
         for step in range(len(self)):
             cloud = self._read((item + step) % len(self))
@@ -78,19 +78,19 @@ class LidarDataset:
         """What lies outside of the front is left out when a sample is read; after that, it may be turned anywhere."""
         return self.recipe.replace(fov_degrees=ALL_ROUND)
 
-    def _bank(self) -> Bank:
+    def _bank(self) -> ObjectBank:
         with self._banking:  # threads wait for the first of them
             return self._filled
 
     @cached_property
-    def _filled(self) -> Bank:
+    def _filled(self) -> ObjectBank:
         """Volumes of samples with as many classes as possible."""
         kinds = np.bincount(np.concatenate([np.empty(0, np.int64), *self.holders]), minlength=len(self))
         chosen = np.argsort(-kinds, kind="stable")[:BANKED]
         read = (self._read(item) for item in chosen.tolist())
-        return Bank.of(cloud for cloud in read if cloud is not None)
+        return ObjectBank.of(cloud for cloud in read if cloud is not None)
 
-    def _read(self, item: int) -> Cloud | None:
+    def _read(self, item: int) -> PointCloud | None:
         """A sample with those of its volumes that have points in them: from nothing, nothing can be learned."""
         if item in self._bad:
             return None
@@ -104,8 +104,8 @@ class LidarDataset:
         rows = np.arange(self.offsets[item], self.offsets[item + 1])
         volumes = transform_cuboids(self.truth.take(rows), scan.stand.inverse())
         points = scan.points[in_field_of_view(scan.points, self.recipe.fov_degrees)]
-        seen = np.flatnonzero(points_inside(points, volumes) > 0)
-        cloud = Cloud(points, volumes.take(seen), self.label[rows[seen]])
+        seen = np.flatnonzero(count_points_in_cuboids(points, volumes) > 0)
+        cloud = PointCloud(points, volumes.take(seen), self.label[rows[seen]])
         with self._lock:
             if item not in self._kept and points.nbytes <= self._room:
                 self._kept[item] = cloud
