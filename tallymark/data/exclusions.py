@@ -68,9 +68,7 @@ def read_exclusions(path: str | Path, problems: Problems) -> Exclusions | None:
         return None
     item = table.text("item")
     number = table.text("number") if "number" in table.header else pl.repeat("", len(table), eager=True)
-    whole = number.str.strip_suffix(".0").cast(
-        pl.Int64, strict=False
-    )  # pandas may write 3 as 3.0
+    whole = number.str.strip_suffix(".0").cast(pl.Int64, strict=False)  # pandas may write 3 as 3.0
     bad = np.flatnonzero(((number != "") & (whole.is_null() | (whole < 1))).fill_null(True).to_numpy())
     table.report(
         problems,

@@ -163,9 +163,7 @@ def _leave_one_group_out(catalog: Catalog, group: pl.Series) -> Folds:
     names = group.filter(pl.Series(size > 1)).unique(maintain_order=True)
     if len(names) < 2:
         found = f"{len(names)} groups of more than one item"
-        raise BadInput(
-            Problem("too_few_groups", str(catalog.root), found, "at least 2", "omit leave-one-out")
-        )
+        raise BadInput(Problem("too_few_groups", str(catalog.root), found, "at least 2", "omit leave-one-out"))
     fold = Items(names).find(group).copy()
     alone = np.flatnonzero(fold < 0)
     fold[alone] = np.arange(len(alone)) % len(names)

@@ -14,7 +14,7 @@ import polars as pl
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.geometry import Events
-from tallymark.io.audio import read_header, read_audio
+from tallymark.io.audio import read_audio, read_header
 from tallymark.io.media import BadMedia
 from tallymark.io.tables import write_frame
 from tallymark.modalities.audio.spectrogram import LOWEST, SpectrogramConfig, spectrogram

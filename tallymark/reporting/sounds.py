@@ -6,7 +6,7 @@ import numpy as np
 
 from tallymark.core.parallel import in_threads
 from tallymark.data.catalog import Catalog
-from tallymark.io.audio import read_header, read_audio
+from tallymark.io.audio import read_audio, read_header
 from tallymark.io.media import BadMedia
 from tallymark.reporting.drawings import levels
 from tallymark.reporting.humanize import clock, number, plural

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tallymark.inference.sizes import refuse_sizes
 
 from tallymark.api import data as api_data
 from tallymark.core.problems import BadInput, Problem
 from tallymark.data.catalog import Catalog
-from tallymark.inference.sizes import refuse_sizes
 
 
 def chips(folder: Path, *sizes: tuple[int, int]) -> Catalog:
