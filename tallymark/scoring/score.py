@@ -182,7 +182,7 @@ def swept_score(
     classes: pl.DataFrame | None = None,
 ) -> Score:
     """The score of a rule that is the mean over items of a ratio swept over thresholds; `value` is that per item."""
-    hits = found.concat(len(truth.items)).hits
+    hits = found.pool(len(truth.items)).hits
     columns = {f"tp_{5 * k}": hits[:, step] for step, k in enumerate(found.twentieths)}
     return Score(
         challenge,

@@ -208,7 +208,7 @@ def test_a_page_of_sweeps_depends_on_where_they_were_taken(sets: Path) -> None:
     moved = Poses(drive.vehicle.rotation, drive.vehicle.translation + 1e-3)
     traces = [journal._trace(one, 0, recipe) for one in (catalog, _driven(catalog, moved), catalog)]
     assert traces[0] == traces[2] != traces[1]
-    counts = [len(drive.trail(item, sweeps=3)) for item in range(len(catalog))]
+    counts = [len(drive.sweep_rows(item, sweeps=3)) for item in range(len(catalog))]
     stacked = int(np.argmax(counts))
     assert len(str(journal._trace(catalog, stacked, recipe.replace(sweeps=3))).split(".bin")) == counts[stacked] + 1 > 2
 

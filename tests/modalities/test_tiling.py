@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tallymark.modalities.inputs import spectrogram_config
+from tallymark.modalities.tiling import image_tiles, tile_spans
 
 from tallymark.core.problems import BadInput
 from tallymark.modalities import tiling as windows
 from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.inputs import spectrogram_config
-from tallymark.modalities.tiling import image_tiles, tile_spans
 
 
 @given(length=st.integers(1, 5000), largest=st.sampled_from([320, 512, 1536]), lap=st.sampled_from([32, 64, 256]))

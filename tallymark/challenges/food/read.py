@@ -11,7 +11,7 @@ from tallymark.challenges.food import dialect
 from tallymark.challenges.food.rule import RuleOptions
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.catalog import Catalog
-from tallymark.datasets.table_dataset import choose_table, read_layout
+from tallymark.datasets.table_dataset import choose_table, read_table_dataset
 from tallymark.geometry.labels import MOST_CLASSES
 from tallymark.io.folders import open_folder
 from tallymark.io.images import IMAGE
@@ -24,7 +24,7 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
     listed = open_folder(folder, problems)
     if listed is None:
         return None
-    catalog = read_layout(
+    catalog = read_table_dataset(
         listed,
         IMAGE,
         TABLES,

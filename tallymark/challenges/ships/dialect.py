@@ -10,7 +10,7 @@ import polars as pl
 from tallymark.challenges.ships.rule import RuleOptions
 from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
-from tallymark.data.items import first_seen
+from tallymark.data.items import unique_items
 from tallymark.geometry import Masks
 from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import Table, number_text, write_table
@@ -45,7 +45,7 @@ def _read(
     if table is None:
         return None
     table, ids = read_ids(table, "ImageId", problems)
-    items, item = first_seen(ids, table.line)
+    items, item = unique_items(ids, table.line)
     masks, row = read_masks(table, ids, "EncodedPixels", rule_options.shape, problems)
     found = Annotations.from_rows(items, item[row], masks, line=table.line[row])
     return found, table, row[np.argsort(item[row], kind="stable")]

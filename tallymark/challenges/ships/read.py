@@ -12,7 +12,7 @@ from tallymark.challenges.ships import dialect
 from tallymark.challenges.ships.rule import RuleOptions
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.datasets.table_dataset import read_layout
+from tallymark.datasets.table_dataset import read_table_dataset
 from tallymark.formats import read_masks
 from tallymark.io.folders import open_folder
 from tallymark.io.images import IMAGE, image_size
@@ -31,7 +31,7 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
         return None
     if not listed.named(*TABLES["train"]) and (foreign := read_masks(listed, rule_options.shape, problems)):
         return replace(foreign, cells=CELLS)
-    catalog = read_layout(
+    catalog = read_table_dataset(
         listed,
         IMAGE,
         TABLES,

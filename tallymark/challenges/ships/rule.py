@@ -11,7 +11,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.geometry import Masks
 from tallymark.scoring.matching import Match
 from tallymark.scoring.score import Score, swept_score
-from tallymark.scoring.sweep import Comparison, sweep
+from tallymark.scoring.sweep import IouComparison, sweep
 
 TWENTIETHS = tuple(range(10, 20))
 """The text: "(0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)"."""
@@ -27,7 +27,7 @@ class RuleOptions(options_module.RuleOptions):
     """
 
     shape: tuple[int, int] = (768, 768)
-    iou_comparison: Comparison = "gt"
+    iou_comparison: IouComparison = "gt"
     match: Match = "best_unmatched"
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from tallymark.challenges.upcalls.rule import RuleOptions
 from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
-from tallymark.data.items import first_seen
+from tallymark.data.items import unique_items
 from tallymark.geometry import Events
 from tallymark.io.folders import AUDIO_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import Table, number_text, read_table, write_table
@@ -68,7 +68,7 @@ def _seconds(table: Table, column: str, ids: pl.Series, problems: Problems) -> n
 def _annotations(
     table: Table, ids: pl.Series, time: np.ndarray, length: np.ndarray | None = None
 ) -> Annotations[Events]:
-    items, item = first_seen(ids, table.line)
+    items, item = unique_items(ids, table.line)
     good = np.flatnonzero(np.isfinite(time))
     return Annotations.from_rows(items, item[good], Events(time, length).take(good), line=table.line[good])
 

@@ -8,7 +8,7 @@ from tallymark.challenges.upcalls import dialect
 from tallymark.challenges.upcalls.rule import RuleOptions
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.datasets.audio_dataset import read_recorded
+from tallymark.datasets.audio_dataset import read_audio_dataset
 from tallymark.formats import read_calls
 from tallymark.io.audio import RECORDING
 from tallymark.io.folders import open_folder
@@ -26,7 +26,7 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
     tables = [path for path in lists if _is_ours(path)]
     if not tables and (foreign := read_calls(listed, problems)):
         return foreign
-    catalog = read_recorded(
+    catalog = read_audio_dataset(
         listed, RECORDING, tables, lambda path: dialect.read_truth(path, rule_options, problems), problems
     )
     if catalog is not None and not tables:

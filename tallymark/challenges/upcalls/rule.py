@@ -9,7 +9,7 @@ import polars as pl
 
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Events
-from tallymark.scoring.matching import settle
+from tallymark.scoring.matching import greedy_match
 from tallymark.scoring.score import Score, item_table
 
 
@@ -80,7 +80,7 @@ def _one_to_one(
 ) -> np.ndarray:
     """A maximum one-to-one matching of calls and detections: in order of time, the earliest that fits."""
     order = np.lexsort((predicted.shapes.time[detection], call, truth.shapes.time[call]))
-    return order[settle(call[order], detection[order])]
+    return order[greedy_match(call[order], detection[order])]
 
 
 def _pair_table(

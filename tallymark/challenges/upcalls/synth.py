@@ -15,7 +15,7 @@ import soundfile
 from tallymark.core import options
 from tallymark.core.options import Fraction
 from tallymark.core.problems import BadInput, Problem, Problems
-from tallymark.io.audio import hours_of, read_sound
+from tallymark.io.audio import read_audio, total_hours
 from tallymark.io.folders import AUDIO_SUFFIXES, media_files
 from tallymark.io.media import BadMedia
 from tallymark.io.tables import number_text, write_table
@@ -102,7 +102,7 @@ class Background:
     def __init__(self, folder: Path) -> None:
         problems = Problems()
         self.paths = media_files(folder, AUDIO_SUFFIXES, problems)
-        self.lengths = np.array([hours_of([path], problems) * 3600 for path in self.paths])
+        self.lengths = np.array([total_hours([path], problems) * 3600 for path in self.paths])
         if self.paths and not self.lengths.sum():
             found, remedy = "recordings without a sample", "name a folder of recordings without calls"
             problems.add(Problem("empty_recording", str(folder), found, "sound", remedy))
@@ -113,7 +113,7 @@ class Background:
         number = rng.choice(len(self.paths), p=self.lengths / self.lengths.sum())
         start = rng.uniform(0, max(self.lengths[number] - seconds, 0))
         try:
-            return read_sound(self.paths[number], start, start + seconds, rate)
+            return read_audio(self.paths[number], start, start + seconds, rate)
         except BadMedia as bad:
             remedy = "replace the file, or remove it from the folder"
             raise BadInput(Problem(bad.kind, str(self.paths[number]), bad.found, "a recording", remedy)) from None

@@ -9,7 +9,7 @@ import numpy as np
 from tallymark.challenges.wheat.rule import RuleOptions
 from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
-from tallymark.data.items import first_seen
+from tallymark.data.items import unique_items
 from tallymark.geometry import Boxes
 from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import number_text
@@ -34,7 +34,7 @@ def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) 
         return None
     table, ids = read_ids(table, "image_id", problems)
     group = table.cells["source"] if "source" in table.header else None
-    items, item = first_seen(ids, table.line, group)
+    items, item = unique_items(ids, table.line, group)
     cells = table.text("bbox")
     inner = cells.str.strip_prefix("[").str.strip_suffix("]")
     brackets = (cells.str.len_bytes() - inner.str.len_bytes()).to_numpy()

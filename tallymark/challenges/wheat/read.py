@@ -12,7 +12,7 @@ from tallymark.challenges.wheat import dialect
 from tallymark.challenges.wheat.rule import RuleOptions
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
-from tallymark.datasets.table_dataset import read_layout
+from tallymark.datasets.table_dataset import read_table_dataset
 from tallymark.formats import read_boxes
 from tallymark.io.folders import open_folder
 from tallymark.io.images import IMAGE
@@ -27,7 +27,7 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
         return None
     if not listed.named(*TABLES["train"]) and (foreign := read_boxes(listed, problems)):
         return foreign
-    catalog = read_layout(
+    catalog = read_table_dataset(
         listed,
         IMAGE,
         TABLES,

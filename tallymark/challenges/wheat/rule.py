@@ -10,7 +10,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.geometry import Boxes
 from tallymark.scoring.matching import Match
 from tallymark.scoring.score import Score, critical_success, fill_empty, swept_score
-from tallymark.scoring.sweep import Comparison, sweep
+from tallymark.scoring.sweep import IouComparison, sweep
 
 TWENTIETHS = tuple(range(10, 16))
 """The text: "The threshold values range from 0.5 to 0.75 with a step size of 0.05"."""
@@ -26,7 +26,7 @@ class RuleOptions(options_module.RuleOptions):
     empty_image: an image without boxes and without predictions is skipped, or scores one or zero.
     """
 
-    iou_comparison: Comparison = "gt"
+    iou_comparison: IouComparison = "gt"
     match: Match = "best_unmatched"
     box_convention: Literal["continuous", "inclusive"] = "continuous"
     empty_image: Literal["skip", "one", "zero"] = "skip"

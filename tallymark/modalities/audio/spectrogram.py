@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tallymark.io.audio import resample_stream
-from tallymark.io.media import up_to_damage
+from tallymark.io.media import flush_on_damage
 
 SPREAD = 1.4826
 """Standard deviations to a median absolute deviation, of normal noise."""
@@ -74,7 +74,7 @@ def spectrogram(path: Path, ear: SpectrogramConfig) -> Iterator[np.ndarray]:
     return background_normalize(blocks, ear) if ear.background_norm else (block / 2 for block in blocks)
 
 
-@up_to_damage
+@flush_on_damage
 def power_blocks(pieces: Iterator[np.ndarray], ear: SpectrogramConfig) -> Iterator[np.ndarray]:
     """Logarithms of power of the frames, a block at a time. Beyond the ends of the recording there is silence."""
     before = (ear.width - ear.step) // 2
@@ -117,7 +117,7 @@ def _bell(width: int) -> np.ndarray:
     return shape
 
 
-@up_to_damage
+@flush_on_damage
 def background_normalize(blocks: Iterator[np.ndarray], ear: SpectrogramConfig) -> Iterator[np.ndarray]:
     """Each block less what is usual in its band around it, in units of how much that varies.
 

@@ -9,7 +9,7 @@ import numpy as np
 from tallymark.detector.receptive_field import audio_receptive_field
 from tallymark.detector.receptive_field import audio_receptive_field
 from tallymark.detector.strides import BLOCK
-from tallymark.io.media import up_to_damage
+from tallymark.io.media import flush_on_damage
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.base import Tile
 
@@ -27,7 +27,7 @@ def context_frames(recipe: AudioRecipe) -> int:
     return -(-(network + round(recipe.min_event_gap / recipe.hop_seconds)) // BLOCK) * BLOCK
 
 
-@up_to_damage
+@flush_on_damage
 def audio_tiles(blocks: Iterator[np.ndarray], context: int) -> Iterator[Tile]:
     """Tiles of a spectrogram that comes in blocks (bins, frames), of which only a few minutes are kept.
 

@@ -39,7 +39,7 @@ def read_scan(catalog: Catalog, item: int, sweeps: int = 1) -> Scan:
     Where no table tells where the vehicle stood, truth is in the frame of the lidar, and the ground is found out.
     """
     if catalog.drive is not None:
-        return Scan(catalog.drive.points(item, sweeps, "ego"), catalog.drive.stand(item))
+        return Scan(catalog.drive.points(item, sweeps, "ego"), catalog.drive.ego_pose(item))
     path = catalog.path(item)
     if path is None:
         raise BadMedia("missing_media", "no file", "get the file, or leave the item out")

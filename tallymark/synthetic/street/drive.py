@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from tallymark.geometry import Cuboids
-from tallymark.geometry.poses import Poses, quaternion_of_yaw, transform_cuboids
+from tallymark.geometry.poses import Poses, quaternion_from_yaw, transform_cuboids
 from tallymark.synthetic.streams import make_each, stream
 from tallymark.synthetic.street.camera import Camera
 from tallymark.synthetic.street.raycast import Lidar
@@ -102,20 +102,20 @@ def make_drive(path: tuple[int, ...], frames: int, traffic: float, rig: Rig) -> 
     draw = stream(*path, 0)
     street = make_street(draw, frames, traffic)
     corner = [*(draw.uniform(*side) for side in AREA), draw.uniform(-24, -16)]
-    home = Poses(quaternion_of_yaw(draw.uniform(-np.pi, np.pi, 1)), np.array([corner]))
+    home = Poses(quaternion_from_yaw(draw.uniform(-np.pi, np.pi, 1)), np.array([corner]))
     # The lidar is mounted nearly backwards and not quite level, as on the real vehicles.
     about_z, tilt = np.pi + draw.normal(0, 0.01), draw.normal(0, 0.008, 2)
     level = Poses.of([1, *tilt / 2, 0], [0, 0, 0])
     roof = [1.2 + draw.normal(0, 0.01), draw.normal(0, 0.01), 1.83 + draw.normal(0, 0.02)]
     sensors = [
-        Sensor("LIDAR_TOP", "lidar1", level.then(Poses(quaternion_of_yaw(np.array([about_z])), np.array([roof]))))
+        Sensor("LIDAR_TOP", "lidar1", level.then(Poses(quaternion_from_yaw(np.array([about_z])), np.array([roof]))))
     ]
     ahead = Poses.of([0.5, -0.5, 0.5, -0.5], [0, 0, 0])
     for channel in rig.views:
         name, degrees = VIEWS[channel]
         angle = np.radians(degrees) + draw.normal(0, 0.01)
         place = [[1.2 + 0.35 * np.cos(angle), 0.35 * np.sin(angle), 1.66]]
-        mount = ahead.then(Poses(quaternion_of_yaw(np.array([angle])), np.array(place)))
+        mount = ahead.then(Poses(quaternion_from_yaw(np.array([angle])), np.array(place)))
         sensors.append(Sensor(channel, name, mount, Camera(*rig.size)))
     day, second = draw.integers(DAYS), draw.uniform(8, 18) * 3600
     start = round((FIRST_DAY + 86400.0 * day + second) * 1e6, 1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from tallymark.geometry.poses import Poses, quaternion_of_yaw
+from tallymark.geometry.poses import Poses, quaternion_from_yaw
 from tallymark.synthetic.street.bodies import CLASSES
 from tallymark.synthetic.street.drive import Drive, Frame, Sensor
 
@@ -170,7 +170,7 @@ def _add_annotations(tables: Tables, drive: Drive, frames: Sequence[Frame]) -> N
         )
     for at, frame in enumerate(frames):
         volumes = frame.volumes
-        poses = Poses.of(quaternion_of_yaw(volumes.yaw), list(zip(volumes.x, volumes.y, volumes.z, strict=True)))
+        poses = Poses.of(quaternion_from_yaw(volumes.yaw), list(zip(volumes.x, volumes.y, volumes.z, strict=True)))
         for row, thing in enumerate(frame.thing.tolist()):
             place = chains[thing].index(at)
             size = [float(side[row]) for side in (volumes.width, volumes.length, volumes.height)]

@@ -34,13 +34,13 @@ def test_windows_hold_the_calls_of_their_time(recordings: AudioDataset) -> None:
     whole = [source._read(recording) for recording in range(len(source.catalog))]
     for number in range(20):
         window = source.window(np.random.default_rng(number), 0, False)
-        assert window.picture.shape == (96, 128, 1)
-        assert window.picture.dtype == np.float32
+        assert window.data.shape == (96, 128, 1)
+        assert window.data.dtype == np.float32
         [(recording, start)] = [
             (recording, int(start))
             for recording, level in enumerate(whole)
-            for start in np.flatnonzero((level[:, :-127] == window.picture[:, 0]).all(axis=0))
-            if (level[:, start : start + 128] == window.picture[..., 0]).all()
+            for start in np.flatnonzero((level[:, :-127] == window.data[:, 0]).all(axis=0))
+            if (level[:, start : start + 128] == window.data[..., 0]).all()
         ]
         calls = source.frame[source.item == recording] - start
         assert window.shapes.time.tolist() == calls[(calls >= 0) & (calls < 128)].tolist()

@@ -17,7 +17,7 @@ from tallymark.core.recipe import head_groups_of
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
 from tallymark.detector.network import CenterDetector, make_network
-from tallymark.geometry.points_in_boxes import points_inside
+from tallymark.geometry.points_in_boxes import count_points_in_cuboids
 from tallymark.geometry.poses import Poses
 from tallymark.inference.metadata import Metadata
 from tallymark.inference.pipeline import Maps, Model, infer, mean_maps
@@ -66,13 +66,13 @@ def test_volumes_are_where_the_network_sees_points(catalog: Catalog, reader: str
         window = source.window(np.random.default_rng(number), number % len(source), False)
         volumes: Any = window.shapes
         assert window.extent == (128, 128)
-        assert window.picture.dtype == np.float32
+        assert window.data.dtype == np.float32
         if reader == "bins":
-            assert window.picture.shape == (128, 128, 10)
-            row, column = np.nonzero(window.picture[..., -2])
+            assert window.data.shape == (128, 128, 10)
+            row, column = np.nonzero(window.data[..., -2])
         else:
-            assert window.picture.shape == (4000, 1, 6)
-            listed = window.picture[:, 0, 0]
+            assert window.data.shape == (4000, 1, 6)
+            listed = window.data[:, 0, 0]
             row, column = np.divmod(listed[listed >= 0].astype(int), 128)
         ground = volumes.ground
         inside = (ground.x > 2) & (ground.x < 126) & (ground.y > 2) & (ground.y < 126)
@@ -85,15 +85,15 @@ def test_what_has_no_point_is_not_learned(catalog: Catalog) -> None:
     source = LidarDataset(catalog, STILL)
     truth = catalog.truth
     assert truth is not None
-    learned = sum(len(source.load(item).volumes) for item in range(len(catalog)))
+    learned = sum(len(source.load(item).cuboids) for item in range(len(catalog)))
     hidden = 0
     for item in range(len(catalog)):
         cloud = source.load(item)
-        assert (points_inside(cloud.points, cloud.volumes) > 0).all()
+        assert (count_points_in_cuboids(cloud.points, cloud.cuboids) > 0).all()
         scan = read_scan(catalog, item)
         rows = np.arange(truth.offsets[item], truth.offsets[item + 1])
-        own = catalog.drive.volumes(item, truth.shapes.take(rows), "ego")  # type: ignore[union-attr]
-        hidden += int((points_inside(scan.points, own) == 0).sum())
+        own = catalog.drive.to_frame(item, truth.shapes.take(rows), "ego")  # type: ignore[union-attr]
+        hidden += int((count_points_in_cuboids(scan.points, own) == 0).sum())
     assert learned + hidden == len(truth)
     assert learned > hidden
 
@@ -149,7 +149,7 @@ def perfect(recipe: LidarRecipe, scans: Sequence[Any], classes: int, groups: lis
 
     def tell(seen: np.ndarray) -> Maps:
         window = next(given)
-        assert (seen[0] == window.picture).all()
+        assert (seen[0] == window.data).all()
         truth = center_targets([window], code, classes, recipe.stride)
         count, (height, width) = max(groups) + 1, truth.heat.shape[2:]
         values = np.full((1, count, code.values, height, width), 77.0)
@@ -189,7 +189,7 @@ def test_kitti_is_seen_from_its_ground(tmp_path: Path) -> None:
     recipe = STILL.replace(fov_degrees=45, head_groups="")
     source = LidarDataset(catalog, recipe)
     cloud = source.load(0)
-    assert points_inside(cloud.points, cloud.volumes).tolist() == [300]
+    assert count_points_in_cuboids(cloud.points, cloud.cuboids).tolist() == [300]
     assert cloud.points[:, 0].min() >= 0
     window = source.window(np.random.default_rng(0), 0, True)
     model = perfect(recipe, [window], 9, [0] * 9)
