@@ -90,7 +90,7 @@ def _contours(masks: Masks, mask: int) -> list[np.ndarray]:
     """
     bounds = masks.bounds
     left, top = int(bounds.first[mask]), int(bounds.upper[mask])
-    crop = masks.picture(mask)[top : int(bounds.lower[mask]), left : int(bounds.last[mask]) + 1]
+    crop = masks.bitmap(mask)[top : int(bounds.lower[mask]), left : int(bounds.last[mask]) + 1]
     if not crop.size:
         return []
     enlarged = np.repeat(np.repeat(crop.astype(np.uint8), SUBPIXELS, axis=0), SUBPIXELS, axis=1)

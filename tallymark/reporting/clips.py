@@ -17,7 +17,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.drawing.spectrograms import draw_spectrogram
 from tallymark.drawing.text import CAPTION_HEIGHT, draw_caption
 from tallymark.geometry import Events
-from tallymark.io.audio import read_header, read_sound
+from tallymark.io.audio import read_audio, read_header
 from tallymark.io.media import BadMedia
 from tallymark.io.tables import write_frame
 from tallymark.modalities.audio.spectrogram import LOWEST, SpectrogramConfig, spectrogram
@@ -171,7 +171,7 @@ def _write_clip(
     import soundfile
 
     start, stop = time - CONTEXT, time + CONTEXT
-    sound = read_sound(path, max(start, 0.0), stop)
+    sound = read_audio(path, max(start, 0.0), stop)
     soundfile.write(out.with_name(f"{out.name}.wav"), np.nan_to_num(sound), read_header(path).rate, subtype="PCM_16")
     fmin, fmax = (band / config.window_seconds for band in (config.lowest, config.lowest + config.n_bins - 1))
     event = Events(np.array([time]), np.array([MARKED]))

@@ -13,12 +13,12 @@ from tallymark.core.problems import Problem, Problems
 from tallymark.data.annotations import Annotations, align_classes
 from tallymark.data.catalog import Catalog
 from tallymark.geometry import Cuboids
-from tallymark.geometry.points_in_boxes import points_inside
+from tallymark.geometry.points_in_boxes import count_points_in_cuboids
 from tallymark.geometry.poses import transform_cuboids
 from tallymark.io.media import BadMedia
 from tallymark.modalities.lidar.sweeps import read_scan
 from tallymark.scoring.matching import Match
-from tallymark.scoring.sweep import Comparison, sweep
+from tallymark.scoring.sweep import IouComparison, sweep
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +62,7 @@ def score_by_distance(
     catalog: Catalog,
     *,
     least: int = 0,
-    comparison: Comparison = "gt",
+    comparison: IouComparison = "gt",
     match: Match = "best_unmatched",
 ) -> Distances:
     """Match within each item and class, and count by class and distance.
@@ -126,7 +126,7 @@ def count_points(sides: tuple[Annotations[Cuboids], ...], catalog: Catalog, at: 
             continue
         for side, own, count in zip(sides, rows, counts, strict=True):
             cuboids = side.shapes.take(np.arange(own.start, own.stop))
-            count[own] = points_inside(scan.points, transform_cuboids(cuboids, scan.stand.inverse()))
+            count[own] = count_points_in_cuboids(scan.points, transform_cuboids(cuboids, scan.stand.inverse()))
     problems.raise_if_any()
     return counts
 

@@ -16,7 +16,7 @@ from tallymark.core.problems import Problem, Problems
 from tallymark.core.registry import ScoreOption, Scoring
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
-from tallymark.io.audio import hours_of
+from tallymark.io.audio import total_hours
 from tallymark.io.finder import Finder
 from tallymark.io.folders import AUDIO_SUFFIXES, media_files
 
@@ -42,7 +42,7 @@ def hours_for_items(catalog: Catalog, rule_options: Any, given: Mapping[str, Any
     if "hours" in given:
         return lambda items: rule_options
     paths = [catalog.path(item) for item in range(len(catalog))]
-    lengths = np.array([0.0 if path is None else hours_of([path], Problems()) for path in paths])
+    lengths = np.array([0.0 if path is None else total_hours([path], Problems()) for path in paths])
     return lambda items: _with_hours(rule_options, round(float(lengths[catalog.items.find(items.ids)].sum()), 6))
 
 
@@ -57,7 +57,7 @@ def _hours_in(folder: Path, names: list[str] | None, problems: Problems, *, name
     named = {name: finder.candidates(name) for name in names or ()}
     if named_only and names is not None:
         recordings = sorted({path for paths in named.values() for path in paths})
-    hours = hours_of(recordings, problems)
+    hours = total_hours(recordings, problems)
     absent = [name for name, paths in named.items() if not paths]
     expected, remedy = "every recording that the truth names", "name the folder with all of them, or give --hours"
     problems.add_each(

@@ -104,5 +104,5 @@ class Batches:
         return prefetch(make, range(start, len(self)), self.workers, 2 * self.workers)
 
     def _stack(self, samples: Sequence[Sample]) -> Batch[Any]:
-        inputs = torch.from_numpy(np.stack([sample.picture for sample in samples])).permute(0, 3, 1, 2)
+        inputs = torch.from_numpy(np.stack([sample.data for sample in samples])).permute(0, 3, 1, 2)
         return Batch(inputs, CODERS[self.recipe.task].targets(samples, self.classes, self.recipe))

@@ -23,7 +23,7 @@ from tallymark.scoring.score import (
     threshold_counts,
     weighted_mean,
 )
-from tallymark.scoring.sweep import Comparison, Sweep, sweep
+from tallymark.scoring.sweep import IouComparison, Sweep, sweep
 
 TWENTIETHS = tuple(range(10, 20))
 """The text: "(0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)"."""
@@ -44,7 +44,7 @@ class RuleOptions(options_module.RuleOptions):
 
     metric: Literal["text", "mlebench", "sdk"] = "text"
     class_mode: Literal["within", "agnostic", "per_class_mean"] = "within"
-    iou_comparison: Comparison = "gt"
+    iou_comparison: IouComparison = "gt"
     match: Match = "best_unmatched"
     empty_image: Literal["skip", "one", "zero"] = "skip"
     unknown_class: Literal["error", "keep"] = "error"
@@ -63,7 +63,7 @@ def _score_by_text(truth: Annotations[Cuboids], predicted: Annotations[Cuboids],
     if rule_options.class_mode == "per_class_mean":
         value = mean_of_rows(critical_success(found).reshape(len(truth.items), len(truth.classes)))
     else:
-        value = critical_success(found.concat(len(truth.items)))
+        value = critical_success(found.pool(len(truth.items)))
     value = fill_empty(value, rule_options.empty_image)
     table = None if agnostic else class_table(truth, predicted, found)
     return swept_score("lyft", rule_options, truth, predicted, found, value, table)

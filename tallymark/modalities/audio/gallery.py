@@ -12,7 +12,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.spectrograms import decibel_spectrogram
 from tallymark.geometry import Events
-from tallymark.io.audio import read_header, read_sound
+from tallymark.io.audio import read_audio, read_header
 from tallymark.io.media import BadMedia
 from tallymark.modalities.gallery import GalleryItem, drawable, object_counts, unreadable_items
 from tallymark.modalities.survey import Survey
@@ -109,7 +109,7 @@ def read_spectrogram(catalog: Catalog, item: int, start: float, stop: float) -> 
     path = catalog.path(item)
     assert path is not None, "only recordings with a file are drawn"
     rate = min(SAMPLE_RATE, read_header(path).rate)
-    return decibel_spectrogram(read_sound(path, start, stop, rate), rate), rate / 2
+    return decibel_spectrogram(read_audio(path, start, stop, rate), rate), rate / 2
 
 
 def read_long_spectrogram(catalog: Catalog, item: int, seconds: float, columns: int = 432) -> tuple[np.ndarray, float]:
@@ -123,7 +123,7 @@ def read_long_spectrogram(catalog: Catalog, item: int, seconds: float, columns: 
     step = max(seconds / columns, 0.3)
     spectra = []
     for start in np.arange(0, max(seconds - 0.29, 0.01), step).tolist():
-        level = decibel_spectrogram(read_sound(path, start, start + min(step, 2.0), rate), rate)
+        level = decibel_spectrogram(read_audio(path, start, start + min(step, 2.0), rate), rate)
         if level.size:
             spectra.append(10 * np.log10((10 ** (level / 10)).mean(axis=1)))
     bins = max((len(spectrum) for spectrum in spectra), default=0)

@@ -13,7 +13,7 @@ from tallymark.drawing.charts import Chart, columns, histogram
 from tallymark.drawing.colors import Color
 from tallymark.drawing.spectrograms import SIZE, draw_spectrogram
 from tallymark.geometry import Events
-from tallymark.io.audio import read_header, read_sound
+from tallymark.io.audio import read_audio, read_header
 from tallymark.modalities.audio.gallery import (
     NOUN,
     NOUNS,
@@ -46,7 +46,7 @@ class AudioRenderer:
         if not header.frames:
             return MediaStatistics((0.0, header.rate), np.nan, np.nan)
         starts = np.linspace(0, max(0.0, header.seconds - 1), LEVEL_WINDOWS)
-        windows = [read_sound(path, start, start + 1) for start in starts.tolist()]
+        windows = [read_audio(path, start, start + 1) for start in starts.tolist()]
         power = [float(np.mean(np.nan_to_num(window) ** 2)) for window in windows if len(window)]
         level = 10 * np.log10(np.array(power) + 1e-12)
         return MediaStatistics((header.seconds, header.rate), float(np.median(level)), float(np.ptp(level)))

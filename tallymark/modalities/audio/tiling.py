@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from tallymark.detector.receptive_field import audio_receptive_field
-from tallymark.detector.receptive_field import audio_receptive_field
 from tallymark.detector.strides import BLOCK
 from tallymark.io.media import flush_on_damage
 from tallymark.modalities.audio.recipe import AudioRecipe

@@ -85,7 +85,7 @@ class LidarRenderer:
         drive = catalog.drive
         if drive is not None and drive.samples[item.item] >= 0:
             points = drive.points(item.item, frame="ego")
-            return draw_bev(points, drive.volumes(item.item, cuboids, frame="ego"), labels)
+            return draw_bev(points, drive.to_frame(item.item, cuboids, frame="ego"), labels)
         path = catalog.path(item.item)
         assert path is not None, "only items with a file are drawn"
         points = read_sweep(path)
@@ -145,7 +145,7 @@ def best_camera_image(catalog: Catalog, item: int) -> CameraImage | None:
     world = cuboid_corners(truth.shapes)
     best: tuple[int, CameraImage] | None = None
     for shot in drive.cameras(item).tolist():
-        file = drive.shots["file"][shot]
+        file = drive.sample_data["file"][shot]
         matrix = drive.intrinsic[shot]
         if file is None or not matrix.any():
             continue
@@ -158,7 +158,7 @@ def best_camera_image(catalog: Catalog, item: int) -> CameraImage | None:
         if best is None or amount > best[0]:
             thumbnail, scale = resize_to_fit(image)
             drawn = draw_projected_cuboids(thumbnail, pixels[visible] * scale, truth.labels[visible])
-            best = amount, CameraImage(drawn, item, str(drive.shots["channel"][shot]))
+            best = amount, CameraImage(drawn, item, str(drive.sample_data["channel"][shot]))
     return None if best is None else best[1]
 
 
