@@ -30,7 +30,7 @@ class Spike:
 class PlacedHead:
     """A head on a photograph: the upper left corner of its patch, and its planes in the patch.
 
-    colour: float32 RGB. cover: opacity, 0 to 1. body: boolean. inside: fraction of the body inside the image.
+    color: float32 RGB. cover: opacity, 0 to 1. body: boolean. inside: fraction of the body inside the image.
     """
 
     x: int

@@ -173,7 +173,7 @@ class Bodies:
 
     @classmethod
     def of(cls, designs: list[Design], size: np.ndarray, color: np.ndarray) -> Bodies:
-        """From the designs of n objects; `size` (n, 3) is length, width, height; `colour` (n, 3) is BGR."""
+        """From the designs of n objects; `size` (n, 3) is length, width, height; `color` (n, 3) is BGR."""
         rows = [(owner, part) for owner, design in enumerate(designs) for part in design.parts]
         owner = np.array([at for at, _ in rows], int)
         half = size[owner] / 2

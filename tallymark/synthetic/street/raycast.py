@@ -34,9 +34,9 @@ Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 class Solids:
     """Columns of n solids.
 
-    centre, half (n, 3): centre, and half of length, width, height. taper (n, 2): relative decrease of length and width
+    center, half (n, 3): centre, and half of length, width, height. taper (n, 2): relative decrease of length and width
     at the top. ball (n,): an ellipsoid instead of a box. passes: fraction of rays that pass through (glass, leaves).
-    depth: largest penetration of a ray in metres. colour (n, 3): BGR. owner: the object that it is part of, or -1.
+    depth: largest penetration of a ray in metres. color (n, 3): BGR. owner: the object that it is part of, or -1.
     """
 
     center: np.ndarray
