@@ -11,11 +11,11 @@ from tallymark.api.models import refuse_paths
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.formats import write_audacity, write_raven
-from tallymark.inference.predictor import Predicted
+from tallymark.inference.predictor import PredictionResult
 from tallymark.io.tables import write_frame
+from tallymark.modalities.audio.config import spectrogram_config
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.audio.spectrogram import SpectrogramConfig
-from tallymark.modalities.inputs import spectrogram_config
 from tallymark.reporting.calls import call_summary, calls_per_day, calls_per_hour, list_calls, write_calls_page
 from tallymark.reporting.clips import write_clips
 from tallymark.reporting.measurements import measure_items, measure_objects, summary
@@ -66,21 +66,21 @@ class Outputs:
             remedy = "name a new folder: clips of two runs would be mixed up"
             raise BadInput(Problem("not_empty", str(self.clips), "something", "a new or empty folder", remedy))
 
-    def write(self, predicted: Predicted) -> dict[str, float | None]:
+    def write(self, predicted: PredictionResult) -> dict[str, float | None]:
         """Write it all; returns the findings in a few numbers."""
         recipe = predicted.recipe
         if isinstance(recipe, AudioRecipe):
             return self._of_calls(predicted, spectrogram_config(recipe))
-        table = measure_items(predicted.found, predicted.raw.size, self.gsd)
+        table = measure_items(predicted.predictions, predicted.candidates.size, self.gsd)
         if self.counts is not None:
             write_frame(self.counts, table)
         if self.objects is not None:
-            write_frame(self.objects, measure_objects(predicted.found, self.gsd))
+            write_frame(self.objects, measure_objects(predicted.predictions, self.gsd))
         told = summary(table)
         return told if recipe.task != "labels" else {"items": told["items"]}  # each picture has as many labels
 
-    def _of_calls(self, predicted: Predicted, ear: SpectrogramConfig) -> dict[str, float | None]:
-        calls, seconds, cut = predicted.found, predicted.raw.size[:, 0], predicted.recipe.score_threshold
+    def _of_calls(self, predicted: PredictionResult, ear: SpectrogramConfig) -> dict[str, float | None]:
+        calls, seconds, cut = predicted.predictions, predicted.candidates.size[:, 0], predicted.recipe.score_threshold
         hours = calls_per_hour(calls, seconds, predicted.catalog.files)
         if self.counts is not None:
             write_frame(self.counts, hours)
@@ -91,11 +91,11 @@ class Outputs:
         if self.plot is not None:
             title, lead = f"Calls in {predicted.catalog.root}", f"Everything surer than {cut:g}."
             write_calls_page(hours, self.plot, title=title, lead=lead)
-        long = predicted.card.seconds or SECONDS
+        long = predicted.metadata.event_seconds or SECONDS
         if self.raven is not None:
             write_raven(calls, self.raven, (ear.fmin, ear.fmin + ear.n_bins / ear.window_seconds), default_length=long)
         if self.audacity is not None:
             write_audacity(calls, self.audacity, default_length=long)
-        if self.clips is not None and predicted.raw.found is not None:
-            write_clips(predicted.catalog, predicted.raw.found, cut, ear, self.clips, each=self.each)
+        if self.clips is not None:
+            write_clips(predicted.catalog, predicted.candidates.objects, cut, ear, self.clips, each=self.each)
         return call_summary(calls, np.asarray(seconds))

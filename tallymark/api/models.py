@@ -18,20 +18,18 @@ from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge, challenge, challenge_names
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
+from tallymark.detector.coders import CODERS
 from tallymark.geometry import Labels
-from tallymark.inference.predictor import Predicted, Predictor
+from tallymark.inference.predictor import PredictionResult, Predictor
 from tallymark.inference.run import MODEL, Run
 from tallymark.inference.session import Runtime
 from tallymark.inference.tuning import Rule
 from tallymark.io.audio import hours_of
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.scoring.score import Score
 
 if TYPE_CHECKING:
     from tallymark.training.train import Trained
 
-SHRUNK = 3
-"""Pictures so many times larger than what is shown of them are not what a model was trained on."""
 PathLike = str | Path
 Options = Mapping[str, Any]
 
@@ -93,7 +91,7 @@ def train(
         problems=problems,
     )
     trained = carry_out(plan)
-    if trained is not None and trained.told.chances is not None:
+    if trained is not None and CODERS[trained.tuning.recipe.task].ranked:
         _list_suspects(trained)
     if trained is not None and trained.curve is not None:
         from tallymark.reporting.calls import write_recall_page
@@ -148,11 +146,11 @@ def _list_suspects(trained: Trained) -> None:
     told, folder = trained.told, trained.run.folder
     seen = np.isfinite(told.size).all(axis=1)
     judged = trained.judged.select(seen)
-    if told.chances is None or judged.truth is None or not len(judged):
+    if judged.truth is None or not len(judged):
         return
     label, classes = judged.truth.shapes.label[judged.truth.offsets[:-1]], judged.truth.classes
-    write_frame(folder / "agreement.csv", agreement(told.chances[seen], label, classes))
-    suspects = find_label_errors(told.chances[seen], label, judged.items, classes, most=len(judged))
+    write_frame(folder / "agreement.csv", agreement(told.probabilities[seen], label, classes))
+    suspects = find_label_errors(told.probabilities[seen], label, judged.items, classes, most=len(judged))
     write_frame(folder / "suspects.csv", suspects)
     write_label_errors(judged, suspects, folder / "suspects.html", title=f"Suspected labels in {judged.root}")
 
@@ -177,7 +175,7 @@ def predict(
     journal: PathLike | None = None,
     rule: Options | None = None,
     **changes: object,
-) -> Predicted:
+) -> PredictionResult:
     """Find things in a folder by a run, a model file, or the model that comes with a challenge.
 
     Parameters
@@ -194,7 +192,7 @@ def predict(
     >>> tallymark.predict("wheat", "photographs").found.counts  # doctest: +SKIP
     """
     predictor = model if isinstance(model, Predictor) else open_model(model, runtime)
-    options, name, notes = dict(rule or {}), predictor.card.challenge, []
+    options, name, notes = dict(rule or {}), predictor.metadata.challenge, []
     _refuse_form(name, form)
     refuse_paths([] if out is None else [Path(out)])
     if journal is not None and Path(journal).is_file():
@@ -206,7 +204,7 @@ def predict(
                 "leave out one of the two",
             )
             raise BadInput(Problem("bad_option", "predict", found, "one way to choose the cut", remedy))
-        choice = predictor.cut_for(fp_per_hour)
+        choice = predictor.operating_point(fp_per_hour)
         changes = {**changes, "score_threshold": choice.score_threshold}
         notes += [choice.note] if choice.note else []
     chosen: Any = parse_options(challenge(name).rule_options, options)
@@ -218,24 +216,10 @@ def predict(
     kept = None if journal is None else Path(journal)
     predicted = predictor.predict(catalog, None if out is None else shape, kept, **changes)
     predicted.problems.merge(every.notes)
-    notes += [] if "image_size" in changes else _shrunk(predicted)
-    predicted = replace(predicted, notes=tuple(notes))
+    predicted = replace(predicted, notes=(*notes, *predicted.notes))
     if out is not None:
-        write(name, predicted.found, out, form=form, **options)
+        write(name, predicted.predictions, out, form=form, **options)
     return predicted
-
-
-def _shrunk(predicted: Predicted) -> list[str]:
-    """What to say where pictures are far larger than what is shown of them."""
-    recipe, longer = predicted.recipe, np.nanmax(predicted.raw.size, axis=1, initial=0)
-    if not isinstance(recipe, ImageRecipe) or recipe.task == "labels" or not len(longer):
-        return []
-    if (usual := float(np.median(longer))) <= SHRUNK * recipe.image_size:
-        return []
-    return [
-        f"these pictures are {usual:.0f} px, and shown to the model at {recipe.image_size}: if that makes things too small, "
-        f"give a larger side, say image_size={round(usual / 2)}"
-    ]
 
 
 def open_model(model: PathLike, runtime: Runtime = "onnxruntime") -> Predictor:
@@ -301,16 +285,19 @@ def _labelled_by(run: str, name: str, folder: PathLike, rule_options: Options, p
         expected, remedy = "the folder of a first run", "train once without, then again with weights=RUN"
         raise BadInput(Problem("no_run", "pseudo", f"weights={run}", expected, remedy))
     predictor, catalog = Predictor(find_models(run)), read(name, folder, **rule_options)
-    if predictor.card.challenge != name:
-        found, remedy = f"a model for {predictor.card.challenge}", f"train one: tallymark train {name} FOLDER --out RUN"
+    if predictor.metadata.challenge != name:
+        found, remedy = (
+            f"a model for {predictor.metadata.challenge}",
+            f"train one: tallymark train {name} FOLDER --out RUN",
+        )
         raise BadInput(Problem("other_model", run, found, f"a model for {name}", remedy))
     if catalog.labelled.all():
         found, remedy = f"truth for all of {len(catalog)} items", "give it by --also, or name another folder"
         raise BadInput(Problem("no_unlabelled", str(folder), found, "items without truth", remedy))
     predicted = predictor.predict(catalog.select(~catalog.labelled))
     problems.merge(predicted.problems)
-    truth: Any = predicted.found
+    truth: Any = predicted.predictions
     if isinstance(truth.shapes, Labels):  # of those told, only the likeliest
         truth = truth.filter(np.arange(len(truth)) == truth.offsets[truth.item])
-    part, labelled = pl.repeat("train", len(truth.items), eager=True), np.isfinite(predicted.raw.size[:, 0])
+    part, labelled = pl.repeat("train", len(truth.items), eager=True), np.isfinite(predicted.candidates.size[:, 0])
     return replace(predicted.catalog, truth=truth, labelled=labelled, split=part)

@@ -92,7 +92,7 @@ def _learn(what: Challenge, data: Path, folder: Path, console: Console) -> tuple
     _say(console, f"{submission}: valid, {checked.counts}")
     guessed = folder / "trivial.csv"
     catalog = api_data.read(what.name, data, **options)
-    baseline = baseline_for(catalog, predicted.found.items, predicted.raw.size)
+    baseline = baseline_for(catalog, predicted.predictions.items, predicted.candidates.size)
     api_data.write(what.name, baseline, guessed, **options)
     truth = data / SOLUTION
     trivial, ours = (api_data.score(what.name, truth, path, **options) for path in (guessed, submission))

@@ -131,7 +131,7 @@ def predict(
 
         predictor = api_models.open_model(model, choice_of(runtime, ("onnxruntime", "openvino")))
         outputs = Outputs(counts, objects, gsd, days, plot, raven, audacity, clips, clips_each)
-        outputs.refuse(predictor.card.recipe)
+        outputs.refuse(predictor.metadata.recipe)
         predicted = api_models.predict(
             predictor,
             folder,

@@ -12,7 +12,7 @@ from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import BLOCK, bev_grid
 
 
-class Grid(nn.Module):
+class GridEncoder(nn.Module):
     """What is a grid already, as it is: pictures as bytes, or any number of channels."""
 
     opset = 17
@@ -62,9 +62,9 @@ class PillarEncoder(nn.Module):
         return listed
 
 
-def make_encoder(recipe: Recipe) -> Grid | PillarEncoder:
+def make_encoder(recipe: Recipe) -> GridEncoder | PillarEncoder:
     """What stands before the backbone of a recipe."""
     if isinstance(recipe, LidarRecipe):
         bird = bev_grid(recipe)
-        return Grid(bird.channels) if recipe.bev_encoder == "bins" else PillarEncoder(bird.side, recipe.width)
-    return Grid(1 if isinstance(recipe, AudioRecipe) else 3)
+        return GridEncoder(bird.channels) if recipe.bev_encoder == "bins" else PillarEncoder(bird.side, recipe.width)
+    return GridEncoder(1 if isinstance(recipe, AudioRecipe) else 3)

@@ -62,7 +62,7 @@ class CenterDetector(nn.Module):
         of_class = torch.tensor(groups or [0] * classes)
         self.register_buffer("group", of_class, persistent=False)
         self.group: Tensor
-        line, strides = self.code.line, LINE if self.code.line else PLANE
+        line, strides = self.code.one_dimensional, LINE if self.code.one_dimensional else PLANE
         if recipe.stride not in strides:
             expected, remedy = " or ".join(map(str, strides)), f"give e.g. stride={strides[0]}"
             raise BadInput(Problem("bad_option", "recipe", f"stride={recipe.stride}", expected, remedy))
@@ -75,7 +75,7 @@ class CenterDetector(nn.Module):
         )
         channels = self.backbone.channels
         self.neck = FPN(channels[strides.index(recipe.stride) :], recipe.neck, line=line)
-        covers, count = self.code.covers, int(of_class.max()) + 1
+        covers, count = self.code.predicts_coverage, int(of_class.max()) + 1
         self.head = CenterHead(recipe.neck, classes, self.code.values, channels[-1], covers=covers, groups=count)
 
     def forward(self, pictures: Tensor) -> dict[str, Tensor]:

@@ -25,7 +25,7 @@ from tallymark.io.lidar import SWEEP, inspect_sweep
 from tallymark.io.media import Medium
 
 COLUMNS = 4
-KITTI_SWEEP = Medium("sweep", SWEEP.suffixes, partial(inspect_sweep, columns=COLUMNS))
+KITTI_SWEEP = Medium("lidar", "sweep", SWEEP.suffixes, partial(inspect_sweep, columns=COLUMNS))
 LABEL_FOLDER = "label_2"
 SWEEP_FOLDERS = ("velodyne_reduced", "velodyne")
 FIELDS = (15, 16)

@@ -1,12 +1,10 @@
-"""The shapes that things have: columns of numbers with units, and how much two of them overlap."""
+"""Geometries: columns of shapes in pixels, metres or seconds, and how much two shapes overlap."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
-import numpy as np
-
+from tallymark.geometry.base import Geometry, ImageGeometry, Spatial
 from tallymark.geometry.boxes import Boxes
+from tallymark.geometry.clusters import Clusters
 from tallymark.geometry.cuboids import Cuboids
 from tallymark.geometry.events import Events
 from tallymark.geometry.labels import Labels
@@ -14,22 +12,16 @@ from tallymark.geometry.masks import Masks
 from tallymark.geometry.pairs import Pairs
 from tallymark.geometry.rotated_boxes import RotatedBoxes
 
-__all__ = ["Boxes", "Cuboids", "Events", "Geometry", "Labels", "Masks", "Pairs", "RotatedBoxes", "Solid"]
-
-
-class Geometry(Protocol):
-    """n shapes of one kind."""
-
-    def __len__(self) -> int: ...
-
-    def take(self, index: np.ndarray) -> Any: ...
-
-    def concat(self, other: Any) -> Any: ...
-
-
-class Solid(Geometry, Protocol):
-    """Shapes that overlap: boxes, rotated boxes, masks, cuboids."""
-
-    def overlap(self, other: Any, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
-
-    def pairs(self, other: Any, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs: ...
+__all__ = [
+    "Boxes",
+    "Clusters",
+    "Cuboids",
+    "Events",
+    "Geometry",
+    "ImageGeometry",
+    "Labels",
+    "Masks",
+    "Pairs",
+    "RotatedBoxes",
+    "Spatial",
+]

@@ -1,17 +1,28 @@
-"""Upright boxes in a picture: left, top, width, height in pixels."""
+"""Axis-aligned bounding boxes in an image: left, top, width, height in pixels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tallymark.geometry.affine import MIN_VISIBLE, Region, transform_extents
+from tallymark.geometry.clusters import Clusters
 from tallymark.geometry.pairs import Extent, Pairs, overlapping
+
+SMALLEST_SIDE = 1.0
+"""Pixels that a side of a box must keep when it is clipped to its image."""
 
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Columns of n boxes; (x, y) is the upper left corner, y runs down. Areas are width * height, without a +1."""
+    """Columns of n boxes; (x, y) is the upper left corner, y points down. Areas are width * height, without a +1."""
+
+    noun: ClassVar[tuple[str, str]] = ("box", "boxes")
+    localized: ClassVar[bool] = True
+    overlaps: ClassVar[bool] = True
+    rotatable: ClassVar[bool] = False
 
     x: np.ndarray
     y: np.ndarray
@@ -48,18 +59,53 @@ class Boxes:
         ]
 
     def scale(self, by: float | np.ndarray) -> Boxes:
-        """The same boxes in a picture enlarged by this factor, or each by its own."""
+        """The boxes in an image enlarged by this factor, or each by its own."""
         return Boxes(*(column * by for column in self.columns))
 
     def expand(self, by: float) -> Boxes:
         """Every width and height larger by `by`: with 1, corners count as pixels that belong to the box."""
         return Boxes(self.x, self.y, self.width + by, self.height + by)
 
-    def clip_to(self, width: float, height: float) -> Boxes:
-        """The part of each box inside a picture of this size (zero-sized where nothing is left)."""
+    def clip(self, size: np.ndarray) -> tuple[Boxes, np.ndarray]:
+        """The boxes clipped to their images of `size` (n, 2); those with a side below 1 px are dropped."""
+        width, height = size.T
+        clipped = self.clip_to(width, height)
+        kept = np.flatnonzero((clipped.width >= SMALLEST_SIDE) & (clipped.height >= SMALLEST_SIDE))
+        return clipped.take(kept), kept
+
+    def clip_to(self, width: float | np.ndarray, height: float | np.ndarray) -> Boxes:
+        """All boxes clipped to an image of this size, or each to its own; zero-sized where nothing is left."""
         left, top = np.clip(self.x, 0, width), np.clip(self.y, 0, height)
         right, bottom = np.clip(self.x + self.width, 0, width), np.clip(self.y + self.height, 0, height)
         return Boxes(left, top, right - left, bottom - top)
+
+    def transform(self, matrix: np.ndarray, height: int, width: int) -> tuple[Boxes, np.ndarray]:
+        """The axis-aligned boxes around the transformed corners, clipped to a crop of this size."""
+        centre, half = transform_extents(self.extents, matrix)
+        moved = Boxes(*(centre - half), *(2 * half))
+        clipped = moved.clip_to(width, height)
+        kept = np.flatnonzero((clipped.area > 0) & (clipped.area >= MIN_VISIBLE * moved.area))
+        return clipped.take(kept), kept
+
+    def erase(self, region: Region) -> tuple[Boxes, np.ndarray]:
+        """What is visible of the boxes when a region is covered: a box loses a side only if all of it is covered."""
+        left, top, right, bottom = self.x, self.y, self.x + self.width, self.y + self.height
+        region_right, region_bottom = region.left + region.width, region.top + region.height
+        across = np.minimum(right, region_right) - np.maximum(left, region.left)
+        down = np.minimum(bottom, region_bottom) - np.maximum(top, region.top)
+        covered = np.maximum(across, 0) * np.maximum(down, 0)
+        all_down = (region.top <= top) & (region_bottom >= bottom) & (across > 0)
+        all_across = (region.left <= left) & (region_right >= right) & (down > 0)
+        new_left = np.where(all_down & (region.left <= left), region_right, left)
+        new_right = np.where(all_down & (region_right >= right), region.left, right)
+        new_top = np.where(all_across & (region.top <= top), region_bottom, top)
+        new_bottom = np.where(all_across & (region_bottom >= bottom), region.top, bottom)
+        kept = np.flatnonzero((self.area > 0) & (covered <= (1 - MIN_VISIBLE) * self.area))
+        return Boxes(new_left, new_top, new_right - new_left, new_bottom - new_top).take(kept), kept
+
+    def fuse(self, clusters: Clusters) -> Boxes:
+        """The mean box of each cluster."""
+        return Boxes(*map(clusters.mean, self.columns))
 
     def overlap(self, other: Boxes, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Intersection and union of the pairs (self[i], other[j])."""

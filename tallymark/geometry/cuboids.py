@@ -1,21 +1,27 @@
-"""Upright 3D boxes with a heading: cars, people and other volumes in lidar."""
+"""3D bounding boxes with a heading: cars, pedestrians and other objects in lidar."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tallymark.geometry.clusters import Clusters
 from tallymark.geometry.pairs import Extent, Pairs, overlapping
 from tallymark.geometry.rotated_boxes import RotatedBoxes, intersection_area
 
 
 @dataclass(frozen=True, eq=False)
 class Cuboids:
-    """Columns of n volumes in metres: centre (z is the middle of the height), width, length, height, yaw.
+    """Columns of n upright cuboids in metres: centre x, y, z, then width, length, height, and yaw.
 
-    Length runs along the heading; yaw in radians turns it counter-clockwise about z, 0 along x.
+    Length is along the heading; yaw is in radians, counter-clockwise about z, 0 along x.
     """
+
+    noun: ClassVar[tuple[str, str]] = ("cuboid", "cuboids")
+    localized: ClassVar[bool] = True
+    overlaps: ClassVar[bool] = True
 
     x: np.ndarray
     y: np.ndarray
@@ -44,17 +50,36 @@ class Cuboids:
         return Cuboids(*(np.concatenate(columns) for columns in zip(self.columns, other.columns, strict=True)))
 
     def scale(self, by: float | np.ndarray) -> Cuboids:
-        """With another unit of length on the ground, as that of a grid; heights stay in metres."""
+        """The cuboids in another unit of length on the ground, such as grid cells; heights stay in metres."""
         x, y, width, length = (side * by for side in (self.x, self.y, self.width, self.length))
         return Cuboids(x, y, self.z, width, length, self.height, self.yaw)
 
+    def clip(self, size: np.ndarray) -> tuple[Cuboids, np.ndarray]:
+        """All cuboids, unchanged: a sweep has no edges."""
+        return self, np.arange(len(self))
+
+    def fuse(self, clusters: Clusters) -> Cuboids:
+        """The mean of centre, size and heading of each cluster.
+
+        Headings are averaged as unit vectors. Opposite headings would cancel out and leave an arbitrary one, so they
+        are reversed for the mean, and the result is the direction that has more weight.
+        """
+        turn = clusters.difference_from_leader(self.yaw)
+        halves = np.round(turn / np.pi)
+        turn, opposed = turn - halves * np.pi, halves % 2 == 1
+        mean_turn = np.arctan2(clusters.mean(np.sin(turn)), clusters.mean(np.cos(turn)))
+        mean_turn += np.where(clusters.mean(opposed.astype(float)) > 0.5, np.pi, 0)
+        columns = [*map(clusters.mean, self.columns[:-1]), self.yaw[clusters.leader] + mean_turn]
+        return Cuboids(*columns)
+
     @property
     def ground(self) -> RotatedBoxes:
-        """Their outlines seen from above."""
+        """Their footprints in the bird's-eye view."""
         return RotatedBoxes(self.x, self.y, self.length, self.width, self.yaw)
 
     @property
     def volume(self) -> np.ndarray:
+        """Cubic metres."""
         return self.width * self.length * self.height
 
     @property

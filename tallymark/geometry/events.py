@@ -1,8 +1,9 @@
-"""Moments in a recording, in seconds from its start."""
+"""Events in a recording, in seconds from its start."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +12,11 @@ from tallymark.geometry.pairs import candidates
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """A column of n moments in seconds; `length` is how long each lasts around it, where that is known."""
+    """Columns of n events: `time` of the centre and, where known, `length`, both in seconds."""
+
+    noun: ClassVar[tuple[str, str]] = ("event", "events")
+    localized: ClassVar[bool] = True
+    overlaps: ClassVar[bool] = False
 
     time: np.ndarray
     length: np.ndarray | None = None
@@ -23,25 +28,32 @@ class Events:
         return Events(self.time[index], None if self.length is None else self.length[index])
 
     def concat(self, other: Events) -> Events:
-        """These, then the others; a length that is not known is nan."""
-        lengths = [np.full(len(part), np.nan) if part.length is None else part.length for part in (self, other)]
+        """These events followed by the others; an unknown length is nan."""
+        lengths = [np.full(len(one), np.nan) if one.length is None else one.length for one in (self, other)]
         known = self.length is not None or other.length is not None
         return Events(np.concatenate([self.time, other.time]), np.concatenate(lengths) if known else None)
 
     def scale(self, by: float | np.ndarray) -> Events:
-        """The same moments in units of another length."""
+        """The events in another unit of time."""
         return Events(self.time * by, None if self.length is None else self.length * by)
+
+    def clip(self, size: np.ndarray) -> tuple[Events, np.ndarray]:
+        """Times clipped to recordings of `size[:, 0]` seconds; no event is dropped."""
+        return replace(self, time=np.clip(self.time, 0, size[:, 0])), np.arange(len(self))
 
     def within(
         self, other: Events, group: np.ndarray, other_group: np.ndarray, buffer: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs (i, j) of the same group with self[i] - buffer <= other[j] <= self[i] + buffer, in this arithmetic."""
+        """Pairs (i, j) of the same group with self[i] - buffer <= other[j] <= self[i] + buffer.
+
+        The comparison is computed exactly as written, because rounding decides about times at the edge.
+        """
         reach = np.full(len(self), buffer)
-        found = []
+        pairs = []
         for i, j in candidates(self.time, reach, group, other.time, other_group):
-            at = other.time[j]
-            kept = (self.time[i] - buffer <= at) & (at <= self.time[i] + buffer)
-            found.append((i[kept], j[kept]))
-        if not found:
+            time = other.time[j]
+            kept = (self.time[i] - buffer <= time) & (time <= self.time[i] + buffer)
+            pairs.append((i[kept], j[kept]))
+        if not pairs:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
+        return np.concatenate([i for i, _ in pairs]), np.concatenate([j for _, j in pairs])

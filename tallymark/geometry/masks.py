@@ -1,22 +1,30 @@
-"""Masks as runs of pixels, counted down the columns."""
+"""Masks as runs of pixels (run-length encoding), counted down the columns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
+from tallymark.geometry.affine import MIN_VISIBLE, Region, transform_extents
+from tallymark.geometry.clusters import Clusters
 from tallymark.geometry.pairs import Extent, Pairs, overlapping, ragged
 
 
 @dataclass(frozen=True, eq=False)
 class Masks:
-    """n masks over pictures of one shape; mask i has the runs `offsets[i]:offsets[i + 1]`.
+    """n masks over images of one shape (height, width); mask i has the runs `offsets[i]:offsets[i + 1]`.
 
     A run is `length` pixels from `start` on; pixel 0 is the upper left one, pixel 1 the one below it.
     The runs of a mask ascend and share no pixel.
     """
+
+    noun: ClassVar[tuple[str, str]] = ("mask", "masks")
+    localized: ClassVar[bool] = True
+    overlaps: ClassVar[bool] = True
+    rotatable: ClassVar[bool] = True
 
     start: np.ndarray
     length: np.ndarray
@@ -59,14 +67,97 @@ class Masks:
         start, length = np.concatenate([self.start, other.start]), np.concatenate([self.length, other.length])
         return Masks(start, length, offsets, self.shape)
 
+    def scale(self, by: float | np.ndarray) -> Masks:
+        """The masks in images enlarged by one factor, by nearest-neighbour resampling."""
+        if np.ndim(by):
+            raise ValueError("masks over images of one shape have one scale")
+        height, width = (round(side * float(by)) for side in self.shape)
+        matrix = np.column_stack([np.eye(2) * by, np.zeros(2)])
+        return Masks.from_pixels(*self._resample(matrix, height, width), len(self), (height, width))
+
+    def clip(self, size: np.ndarray) -> tuple[Masks, np.ndarray]:
+        """All masks, unchanged: their pixels are those of an image."""
+        return self, np.arange(len(self))
+
+    def fuse(self, clusters: Clusters) -> Masks:
+        """The mask of each cluster's leader."""
+        return self.take(clusters.leader)
+
+    def transform(self, matrix: np.ndarray, height: int, width: int) -> tuple[Masks, np.ndarray]:
+        """The masks in a crop of this size, by nearest-neighbour resampling."""
+        mask, address = self._resample(matrix, height, width)
+        pixels = np.bincount(mask, minlength=len(self))
+        whole = self.area / abs(np.linalg.det(np.linalg.inv(matrix[:, :2])))
+        kept = np.flatnonzero((pixels > 0) & (pixels >= MIN_VISIBLE * whole))
+        return Masks.from_pixels(mask, address, len(self), (height, width)).take(kept), kept
+
+    def erase(self, region: Region) -> tuple[Masks, np.ndarray]:
+        """The masks without the pixels of a region."""
+        mask, address = self.pixels()
+        column, row = np.divmod(address, self.shape[0])
+        hidden = (column >= region.left) & (column < region.left + region.width)
+        hidden &= (row >= region.top) & (row < region.top + region.height)
+        visible = Masks.from_pixels(mask[~hidden], address[~hidden], len(self), self.shape)
+        kept = np.flatnonzero((visible.area > 0) & (visible.area >= MIN_VISIBLE * self.area))
+        return visible.take(kept), kept
+
+    def pixels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Every pixel of every mask, mask by mask: the index of the mask, and the pixel's number down the columns."""
+        run, step = _enumerate_each(self.length)
+        mask_of_run = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        return mask_of_run[run], self.start[run] + step
+
+    @classmethod
+    def from_pixels(cls, mask: np.ndarray, address: np.ndarray, count: int, shape: tuple[int, int]) -> Masks:
+        """`count` masks from pixels as `pixels` returns them."""
+        begins = np.ones(len(mask), bool)
+        begins[1:] = (np.diff(mask) != 0) | (np.diff(address) != 1)
+        first = np.flatnonzero(begins)
+        runs = np.bincount(mask[first], minlength=count)
+        return cls(address[first], np.diff(np.append(first, len(mask))), np.append(0, np.cumsum(runs)), shape)
+
+    def _resample(self, matrix: np.ndarray, height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+        """The pixels of the transformed masks: those of the crop whose centre maps back into a pixel of the mask."""
+        bounds = self.bounds
+        centre, half = transform_extents(self.extents, matrix)
+        edge = np.array([[width], [height]])
+        left, top = np.clip(np.floor(centre - half), 0, edge).astype(np.int64)
+        right, bottom = np.clip(np.ceil(centre + half), 0, edge).astype(np.int64)
+        mask, step = _enumerate_each((right - left) * (bottom - top))
+        down = (bottom - top)[mask]
+        x, y = left[mask] + step // down, top[mask] + step % down
+        inverse = np.linalg.inv(matrix[:, :2])
+        source = inverse @ np.stack([x + 0.5 - matrix[0, 2], y + 0.5 - matrix[1, 2]])
+        column, row = np.floor(source).astype(np.int64)
+        near = (column >= bounds.first[mask]) & (column <= bounds.last[mask])
+        near &= (row >= bounds.upper[mask]) & (row < bounds.lower[mask])
+        mask, column, row = mask[near], column[near], row[near]
+        inside = self._contains(mask, column, row)
+        return mask[inside], (x[near] * height + y[near])[inside]
+
+    def _contains(self, mask: np.ndarray, column: np.ndarray, row: np.ndarray) -> np.ndarray:
+        """Whether these pixels, all within the bounds of their masks, belong to them.
+
+        The bounding boxes of all masks lie one after the other in one array, so that one lookup answers for all.
+        """
+        bounds = self.bounds
+        height = bounds.lower - bounds.upper
+        size = height * (bounds.last + 1 - bounds.first)
+        origin = np.cumsum(size) - size - bounds.first * height - bounds.upper
+        filled = np.zeros(int(size.sum()), bool)
+        own, address = self.pixels()
+        own_column, own_row = np.divmod(address, self.shape[0])
+        filled[origin[own] + own_column * height[own] + own_row] = True
+        return filled[origin[mask] + column * height[mask] + row]
+
     @cached_property
     def area(self) -> np.ndarray:
         total = np.concatenate([[0], np.cumsum(self.length)])
         return total[self.offsets[1:]] - total[self.offsets[:-1]]
 
     @cached_property
-    def frame(self) -> _Frame:
-        """Where each mask lies, found once for all comparisons."""
+    def bounds(self) -> _Bounds:
+        """The rows and columns that each mask spans, computed once for all comparisons."""
         height = self.shape[0]
         column = self.start // height
         top = self.start - column * height
@@ -83,28 +174,28 @@ class Masks:
             upper[filled] = np.minimum.reduceat(np.where(within, top, 0), begin)
             lower[filled] = np.maximum.reduceat(np.where(within, top + self.length, height), begin)
             plain[filled] = np.logical_and.reduceat(within & follows, begin)
-        return _Frame(first, last, upper, lower, plain)
+        return _Bounds(first, last, upper, lower, plain)
 
     @property
     def extents(self) -> list[Extent]:
         """The columns and the rows that a mask touches."""
-        frame = self.frame
+        bounds = self.bounds
         return [
-            Extent((frame.first + frame.last + 1) / 2, (frame.last + 1 - frame.first) / 2),
-            Extent((frame.upper + frame.lower) / 2, (frame.lower - frame.upper) / 2),
+            Extent((bounds.first + bounds.last + 1) / 2, (bounds.last + 1 - bounds.first) / 2),
+            Extent((bounds.upper + bounds.lower) / 2, (bounds.lower - bounds.upper) / 2),
         ]
 
     def overlap(self, other: Masks, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Pixels in both and in either, of the pairs (self[i], other[j])."""
         shared = np.zeros(len(i), np.int64)
-        plain = self.frame.plain[i] & other.frame.plain[j]
+        plain = self.bounds.plain[i] & other.bounds.plain[j]
         shared[plain] = self._shared_by_column(other, i[plain], j[plain])
         shared[~plain] = self._shared_by_search(other, i[~plain], j[~plain])
         return shared, self.area[i] + other.area[j] - shared
 
     def _shared_by_column(self, other: Masks, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """For masks of one run per column: the runs to compare are known without a search."""
-        a, b = self.frame, other.frame
+        a, b = self.bounds, other.bounds
         from_column = np.maximum(a.first[i], b.first[j])
         columns = np.maximum(np.minimum(a.last[i], b.last[j]) + 1 - from_column, 0)
         run_a = self.offsets[i] + from_column - a.first[i]
@@ -144,14 +235,14 @@ class Masks:
         gaps = np.concatenate([[0], np.cumsum(~touches)])  # before each run, counted from the first
         filled = np.flatnonzero(parts)
         unbroken = gaps[self.offsets[1:][filled] - 1] == gaps[self.offsets[:-1][filled]]
-        for mask in filled[~(self.frame.plain[filled] & unbroken)].tolist():
+        for mask in filled[~(self.bounds.plain[filled] & unbroken)].tolist():
             parts[mask] = self._count_parts(mask)
         return parts
 
     def _count_parts(self, mask: int) -> int:
         from scipy.ndimage import label
 
-        columns = slice(int(self.frame.first[mask]), int(self.frame.last[mask]) + 1)
+        columns = slice(int(self.bounds.first[mask]), int(self.bounds.last[mask]) + 1)
         return int(label(self.picture(mask)[:, columns], np.ones((3, 3)))[1])
 
     def pairs(self, other: Masks, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
@@ -164,7 +255,7 @@ class Masks:
 
 
 @dataclass(frozen=True, eq=False)
-class _Frame:
+class _Bounds:
     """Columns `first` to `last` and rows `upper` to below `lower` of each mask.
 
     `plain` masks have exactly one run in each column from the first to the last, as nearly all ships do.
@@ -175,3 +266,10 @@ class _Frame:
     upper: np.ndarray
     lower: np.ndarray
     plain: np.ndarray
+
+
+def _enumerate_each(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each i the pairs (i, 0), (i, 1), … up to counts[i], as two columns."""
+    ends = np.cumsum(counts)
+    row = np.repeat(np.arange(len(counts)), counts)
+    return row, np.arange(len(row)) - np.repeat(ends - counts, counts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -40,19 +40,24 @@ class Extent:
     half: np.ndarray
 
 
-class Shapes(Protocol):
-    """What the search asks of a geometry."""
+class Overlapping(Protocol):
+    """What the search for overlapping pairs needs of a geometry."""
 
     @property
-    def extents(self) -> list[Extent]: ...
+    def extents(self) -> list[Extent]:
+        """Centre and half side of each shape's axis-aligned bounding box, for each axis."""
 
-    def overlap(self, other: Any, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+    def overlap(self, other: Self, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Intersection and union of the pairs (self[i], other[j])."""
+
+
+S = TypeVar("S", bound=Overlapping)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a coordinate of 1e308 is legal, and no hit
 def overlapping(
-    a: Shapes,
-    b: Shapes,
+    a: S,
+    b: S,
     group_a: np.ndarray,
     group_b: np.ndarray,
     least: float = 0.0,

@@ -174,7 +174,7 @@ def _cut(columns: _Columns, run: np.ndarray, low: np.ndarray, high: np.ndarray, 
 def _by_moments(masks: Masks, columns: _Columns) -> RotatedBoxes:
     """Rectangles with the centre, the direction and the spread of the pixels, as large as the masks."""
     owner, count = columns.owner, len(masks)
-    left, upper = masks.frame.first, masks.frame.upper  # near the mask numbers are small, and so is rounding
+    left, upper = masks.bounds.first, masks.bounds.upper  # near the mask numbers are small, and so is rounding
     x, rows = columns.column - left[owner] + 0.5, (columns.bottom - columns.top).astype(float)
     low, high = columns.top - upper[owner], columns.bottom - upper[owner]
     mid = (low + high) / 2

@@ -1,23 +1,31 @@
-"""Rotated boxes on a plane: ships on a chip, or vehicles seen from above."""
+"""Rotated boxes in a plane: ships in a satellite image, or vehicles in the bird's-eye view."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tallymark.geometry.affine import MIN_VISIBLE, Region
+from tallymark.geometry.clusters import Clusters
 from tallymark.geometry.pairs import Extent, Pairs, overlapping
 
 ROUNDING = 1e-13
-"""A share of its area that a rectangle can seem to have in common with one that it only touches."""
+"""Relative rounding error of an intersection: below this share of the area, two rectangles only touch."""
 
 
 @dataclass(frozen=True, eq=False)
 class RotatedBoxes:
-    """Columns of n rectangles: centre, length along the heading, width across it.
+    """Columns of n rectangles: centre x, y, length along the heading, width across it, and angle.
 
-    `angle` in radians turns the heading from x towards y (counter-clockwise where y points up).
+    `angle` of the heading is in radians, from x towards y (counter-clockwise where y points up).
     """
+
+    noun: ClassVar[tuple[str, str]] = ("rotated box", "rotated boxes")
+    localized: ClassVar[bool] = True
+    overlaps: ClassVar[bool] = True
+    rotatable: ClassVar[bool] = True
 
     x: np.ndarray
     y: np.ndarray
@@ -44,8 +52,55 @@ class RotatedBoxes:
         return self.x, self.y, self.length, self.width, self.angle
 
     def scale(self, by: float | np.ndarray) -> RotatedBoxes:
-        """The same boxes on a plane enlarged by this factor, or each by its own."""
+        """The boxes in a plane enlarged by this factor, or each by its own."""
         return RotatedBoxes(self.x * by, self.y * by, self.length * by, self.width * by, self.angle)
+
+    def clip(self, size: np.ndarray) -> tuple[RotatedBoxes, np.ndarray]:
+        """All boxes, unchanged: clipped at the edge of an image they would not be rectangles."""
+        return self, np.arange(len(self))
+
+    def transform(self, matrix: np.ndarray, height: int, width: int) -> tuple[RotatedBoxes, np.ndarray]:
+        """The boxes with their centre in a crop of this size, not clipped. The matrix must keep right angles."""
+        linear = matrix[:, :2]
+        scale = float(np.sqrt(abs(np.linalg.det(linear))))
+        if not np.allclose(linear @ linear.T, scale**2 * np.eye(2), rtol=0, atol=1e-6 * scale**2):
+            raise ValueError("rotated boxes need a matrix that keeps right angles")
+        x, y = linear @ np.stack([self.x, self.y]) + matrix[:, 2:]
+        # The heading is transformed as a direction, because a reflection reverses its angle.
+        along, across = linear @ np.stack([np.cos(self.angle), np.sin(self.angle)])
+        moved = RotatedBoxes(x, y, self.length * scale, self.width * scale, np.arctan2(across, along))
+        centred = (x >= 0) & (x < width) & (y >= 0) & (y < height)
+        visible = moved._area_within(Region(0, 0, width, height)) >= MIN_VISIBLE * moved.area
+        kept = np.flatnonzero(centred & visible & (moved.area > 0))
+        return moved.take(kept), kept
+
+    def erase(self, region: Region) -> tuple[RotatedBoxes, np.ndarray]:
+        """The boxes that stay visible when a region is covered, unchanged."""
+        kept = np.flatnonzero(self._area_within(region) <= (1 - MIN_VISIBLE) * self.area)
+        return self.take(kept), kept
+
+    def _area_within(self, region: Region) -> np.ndarray:
+        row = (region.left + region.width / 2, region.top + region.height / 2, region.width, region.height, 0.0)
+        return intersection_area(RotatedBoxes.of(np.tile(row, (len(self), 1))), self)
+
+    def fuse(self, clusters: Clusters) -> RotatedBoxes:
+        """The mean of centre, sides and direction of each cluster.
+
+        The sides of a rectangle that lies across the leader are swapped. Directions half a turn apart are the same,
+        so the mean is that of unit vectors at twice the angle.
+        """
+        turn = clusters.difference_from_leader(self.angle)
+        quarters = np.round(turn / (np.pi / 2))
+        turn, across = turn - quarters * np.pi / 2, quarters % 2 == 1
+        length, width = np.where(across, (self.width, self.length), (self.length, self.width))
+        mean_turn = np.arctan2(clusters.mean(np.sin(2 * turn)), clusters.mean(np.cos(2 * turn))) / 2
+        return RotatedBoxes(
+            clusters.mean(self.x),
+            clusters.mean(self.y),
+            clusters.mean(length),
+            clusters.mean(width),
+            self.angle[clusters.leader] + mean_turn,
+        )
 
     @property
     def area(self) -> np.ndarray:
@@ -53,7 +108,7 @@ class RotatedBoxes:
 
     @property
     def extents(self) -> list[Extent]:
-        """Half the sides of the upright box around each rectangle."""
+        """Those of the axis-aligned bounding box of each rectangle."""
         cos, sin = np.abs(np.cos(self.angle)), np.abs(np.sin(self.angle))
         half_length, half_width = self.length / 2, self.width / 2
         return [
@@ -83,12 +138,12 @@ class RotatedBoxes:
 
 
 def intersection_area(a: RotatedBoxes, b: RotatedBoxes) -> np.ndarray:
-    """The area that a[k] and b[k] share, for all k at once.
+    """The area of the intersection of a[k] and b[k], for all k at once.
 
-    Seen in a's own frame, a is |u| <= U, |v| <= V. Walk around b: each edge, taken as a function v(u), contributes
-    the integral of v cut off at -V and V, over the part of the edge with |u| <= U; forward and backward edges have
-    opposite signs, so what remains is the height of the shared slice at every u. No polygon is built, nothing
-    can fail to close, and for parallel boxes the result is exact.
+    In the coordinates (u, v) of a, a is |u| <= U, |v| <= V. Each edge of b, taken as a function v(u), contributes the
+    integral of v clipped to [-V, V] over the part of the edge with |u| <= U; edges to the left and to the right have
+    opposite signs, so that the sum is the area of the intersection. No polygon is constructed, so there are no
+    degenerate cases, and for parallel boxes the result is exact.
     """
     cos, sin = np.cos(a.angle), np.sin(a.angle)
     dx, dy = b.x - a.x, b.y - a.y
@@ -111,17 +166,17 @@ def intersection_area(a: RotatedBoxes, b: RotatedBoxes) -> np.ndarray:
 def _under_edge(
     u0: np.ndarray, v0: np.ndarray, u1: np.ndarray, v1: np.ndarray, half_u: np.ndarray, half_v: np.ndarray
 ) -> np.ndarray:
-    """Signed integral over u of the edge's v, both cut off at the half sides."""
+    """Signed integral over u of the edge's v, both clipped to the half sides."""
     start, stop = np.clip(u0, -half_u, half_u), np.clip(u1, -half_u, half_u)
     run = u1 - u0
-    slope = (v1 - v0) / np.where(np.abs(run) > 1e-200, run, np.inf)  # an upright edge has nothing below it
+    slope = (v1 - v0) / np.where(np.abs(run) > 1e-200, run, np.inf)  # the integral of a vertical edge is 0
     v_start, v_stop = v0 + (start - u0) * slope, v1 + (stop - u1) * slope
     low, high = np.minimum(v_start, v_stop), np.maximum(v_start, v_stop)
-    low_cut, high_cut = np.clip(low, -half_v, half_v), np.clip(high, -half_v, half_v)
-    # The cut edge has three parts: below -V, between, above V. Weighing them by length avoids cancellation.
-    below, between, above = np.minimum(high, -half_v) - low, high_cut - low_cut, high - np.maximum(low, half_v)
+    low_clipped, high_clipped = np.clip(low, -half_v, half_v), np.clip(high, -half_v, half_v)
+    # The edge has three parts: below -V, between, above V. Weighting them by length avoids cancellation.
+    below, between, above = np.minimum(high, -half_v) - low, high_clipped - low_clipped, high - np.maximum(low, half_v)
     below, above = np.maximum(below, 0), np.maximum(above, 0)
     length = below + between + above
     sloped = length > 0
-    mean = (half_v * (above - below) + (low_cut + high_cut) / 2 * between) / np.where(sloped, length, 1)
-    return (stop - start) * np.where(sloped, mean, low_cut)
+    mean = (half_v * (above - below) + (low_clipped + high_clipped) / 2 * between) / np.where(sloped, length, 1)
+    return (stop - start) * np.where(sloped, mean, low_clipped)

@@ -1,7 +1,8 @@
-"""What anyone could hand in without looking at a single picture: the score to beat."""
+"""Baseline: what anyone could submit without opening a single item. A model must beat its score."""
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -9,35 +10,48 @@ import numpy as np
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
+from tallymark.detector.label_coder import TOP_K
 from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks
-from tallymark.inference.postprocess import RANKED
 
-EVERY = 3.0
-"""Seconds between guessed instants."""
+SECONDS = 3.0
+"""Time between two events of the baseline."""
+
+
+def baseline_for(catalog: Catalog, items: Items, size: np.ndarray) -> Annotations[Any]:
+    """The baseline for some items, from the truth of the training split of a catalog."""
+    known = catalog.select(catalog.labelled & (catalog.split == "train").to_numpy())
+    if known.truth is None:
+        raise ValueError("no truth to make a baseline from")
+    return baseline(known.truth, items, size)
 
 
 def baseline(known: Annotations[Any], items: Items, size: np.ndarray) -> Annotations[Any]:
-    """Boxes: as many as usual, of the usual size, evenly spread. Masks, volumes: none. Labels: the commonest ones.
+    """Predictions from the statistics of known truth alone.
 
-    Instants: one every few seconds, so that none is missed. size: (n, 2) width and height of each item's picture; of a
-    recording its seconds.
+    Boxes: as many as usual, of the usual size, on a regular grid. Masks, cuboids: none. Labels: the most frequent.
+    Events: one every few seconds, so that none is missed. size: (n, 2) width and height of each item; of a recording
+    its seconds.
     """
-    if isinstance(known.shapes, Boxes):
-        return _spread(known, items, size)
-    if isinstance(known.shapes, Labels):
-        return _commonest(known, items)
-    if isinstance(known.shapes, Events):
-        return _regularly(items, size)
-    if isinstance(known.shapes, Masks | Cuboids):
-        return Annotations.empty(items, known.shapes, known.classes)
-    raise ValueError(f"no guess for {type(known.shapes).__name__}")
+    return _baseline(known.shapes, known, items, size)
 
 
-def _spread(known: Annotations[Boxes], items: Items, size: np.ndarray) -> Annotations[Boxes]:
+@singledispatch
+def _baseline(shapes: Any, known: Annotations[Any], items: Items, size: np.ndarray) -> Annotations[Any]:
+    raise ValueError(f"no baseline for {type(shapes).__name__}")
+
+
+@_baseline.register(Masks)
+@_baseline.register(Cuboids)
+def _nothing(shapes: Any, known: Annotations[Any], items: Items, size: np.ndarray) -> Annotations[Any]:
+    return Annotations.empty(items, shapes, known.classes)
+
+
+@_baseline.register
+def _regular_grid(shapes: Boxes, known: Annotations[Boxes], items: Items, size: np.ndarray) -> Annotations[Boxes]:
     count = int(np.median(known.counts)) if len(known.items) else 0
     if not count or not len(known):
         return Annotations.empty(items, Boxes.of(np.empty((0, 4))))
-    width, height = np.median(known.shapes.width), np.median(known.shapes.height)
+    width, height = np.median(shapes.width), np.median(shapes.height)
     columns = int(np.ceil(np.sqrt(count)))
     row, column = np.divmod(np.arange(count), columns)
     rows = int(row.max()) + 1
@@ -49,22 +63,15 @@ def _spread(known: Annotations[Boxes], items: Items, size: np.ndarray) -> Annota
     return Annotations.from_rows(items, item, Boxes.of(boxes), score=np.ones(len(item)))
 
 
-def _regularly(items: Items, size: np.ndarray) -> Annotations[Events]:
-    times = [np.arange(EVERY / 2, seconds, EVERY) for seconds in np.nan_to_num(size[:, 0]).tolist()]
+@_baseline.register
+def _regular_times(shapes: Events, known: Annotations[Events], items: Items, size: np.ndarray) -> Annotations[Events]:
+    times = [np.arange(SECONDS / 2, seconds, SECONDS) for seconds in np.nan_to_num(size[:, 0]).tolist()]
     item = np.repeat(np.arange(len(items)), [len(time) for time in times])
     return Annotations.from_rows(items, item, Events(np.concatenate([np.empty(0), *times])))
 
 
-def _commonest(known: Annotations[Labels], items: Items) -> Annotations[Labels]:
-    counts = np.bincount(known.shapes.label)
-    best = np.argsort(-counts, kind="stable")[:RANKED]
-    label = np.tile(best, len(items))
-    return Annotations.from_rows(items, np.repeat(np.arange(len(items)), len(best)), Labels(label))
-
-
-def baseline_for(catalog: Catalog, items: Items, size: np.ndarray) -> Annotations[Any]:
-    """A guess from the truth that a catalog has."""
-    known = catalog.select(catalog.labelled & (catalog.split == "train").to_numpy())
-    if known.truth is None:
-        raise ValueError("no truth to guess from")
-    return baseline(known.truth, items, size)
+@_baseline.register
+def _most_frequent(shapes: Labels, known: Annotations[Labels], items: Items, size: np.ndarray) -> Annotations[Labels]:
+    best = np.argsort(-np.bincount(shapes.label), kind="stable")[:TOP_K]
+    item = np.repeat(np.arange(len(items)), len(best))
+    return Annotations.from_rows(items, item, Labels(np.tile(best, len(items))))

@@ -1,4 +1,4 @@
-"""The card of a model file: what it finds, how it was trained, and how its maps are to be read."""
+"""Metadata of a model file: what it predicts, how it was trained, and how its outputs are read."""
 
 from __future__ import annotations
 
@@ -13,38 +13,45 @@ from tallymark.core.recipe import Recipe
 from tallymark.modalities import make_recipe
 
 KEY = "tallymark"
-"""Where a model file has its card."""
+"""The key of the metadata in a model file."""
 
 
 @dataclass(frozen=True)
-class Metadata:
-    """challenge: whose files it writes. classes: their names. facts: data, score and time, for people.
+class ModelMetadata:
+    """challenge: whose submissions it writes. classes: their names. facts: data, score and licence, for people.
 
-    Of calls, curve: what each cut finds and costs, as `Curve.as_dict` tells it. seconds: how long they mostly are.
+    recall_curve: recall and false positives per hour at each threshold, as `RecallCurve.as_dict` gives it.
+    event_seconds: the usual length of events, where it is known.
     """
 
     challenge: str
     recipe: Recipe
     classes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
-    curve: Mapping[str, Any] = field(default_factory=dict)
-    seconds: float | None = None
+    recall_curve: Mapping[str, Any] = field(default_factory=dict)
+    event_seconds: float | None = None
 
     def text(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
-    def read(cls, text: str, path: Path) -> Metadata:
+    def read(cls, text: str, path: Path) -> ModelMetadata:
+        """From the text in a model file; a `BadInput` where it is missing or of another kind."""
         try:
-            told = json.loads(text)
-            recipe = make_recipe(told["recipe"])
-            more = told.get("facts", {}), told.get("curve", {}), told.get("seconds")
-            return cls(told["challenge"], recipe, tuple(told["classes"]), *more)
+            stated = json.loads(text)
+            return cls(
+                stated["challenge"],
+                make_recipe(stated["recipe"]),
+                tuple(stated["classes"]),
+                stated.get("facts", {}),
+                stated.get("recall_curve", {}),
+                stated.get("event_seconds"),
+            )
         except BadInput as bad:
-            found = f"a card with {next(iter(bad.problems)).found}"
+            found = f"metadata with {next(iter(bad.problems)).found}"
         except KeyError as missing:
-            found = f"a card without {missing}"
+            found = f"metadata without {missing}"
         except (ValueError, TypeError):
-            found = "a card that cannot be read" if text else "no card"
+            found = "metadata that cannot be read" if text else "no metadata"
         remedy = "use a model.onnx that training wrote"
         raise BadInput(Problem("bad_model", str(path), found, "a model of this package", remedy))

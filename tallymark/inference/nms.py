@@ -1,188 +1,122 @@
-"""Several findings of one thing become one: suppressed, made less sure, or fused. All items at once."""
+"""Non-maximum suppression of overlapping detections, its soft variant, and weighted boxes fusion; all items at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
 from tallymark.data.annotations import Annotations
-from tallymark.geometry import Boxes, Cuboids, Masks, Pairs, RotatedBoxes
+from tallymark.geometry import Clusters, Pairs, Spatial
 
 Method = Literal["nms", "soft_nms", "wbf"]
+S = TypeVar("S", bound=Spatial)
 
 
-def fuse_overlapping(found: Annotations[Any], method: Method, overlap: float) -> Annotations[Any]:
-    """Findings of one item and class that overlap, merged; ordered by item, the surest first.
+def fuse_overlapping(detections: Annotations[S], method: Method, iou_threshold: float) -> Annotations[S]:
+    """One detection where several of one item and class overlap; ordered by item, then by descending score.
 
     Parameters
     ----------
-    method: `nms` drops a finding whose IoU with a surer one that stays is above `overlap`.
-        `soft` (Bodla et al.: Soft-NMS, 2017) drops none: each loses confidence for every surer one it overlaps,
-        half of it at an IoU of `overlap`, by a Gaussian.
-        `wbf` (after Solovyev et al.: Weighted boxes fusion, 2019) takes the mean of those that `nms` would leave
-        one of, weighed by confidence. They gather around the surest one as it was found, not around the mean so far,
-        and it lends them its confidence: views and models have been averaged before, so that the others are no
-        second opinions.
+    method: `nms` drops a detection whose IoU with a kept one of higher score is above the threshold.
+        `soft_nms` (Bodla et al.: Soft-NMS, 2017) drops none: the score of each is multiplied by a Gaussian of its
+        IoU with every detection of higher score, which is one half at the threshold.
+        `wbf` (after Solovyev et al.: Weighted boxes fusion, 2019) takes the score-weighted mean of those of which `nms`
+        would keep one. They cluster around the detection with the highest score as it was predicted, not around the
+        running mean, and the result keeps its score: TTA and ensembles are averaged before, so that the other
+        detections are no independent votes.
+    iou_threshold: from 0 to 1.
 
-    Equally sure findings count in the order that they are in.
+    Detections of equal score count in the order in which they are given.
     """
-    if method not in ("nms", "soft_nms", "wbf"):
-        raise ValueError(f"method {method!r} is none of nms, soft, wbf")
-    if not 0 <= overlap <= 1:
-        raise ValueError(f"overlap {overlap} is not a share")
-    shapes = found.shapes
-    if type(shapes) not in FUSED:
+    if method not in get_args(Method):
+        raise ValueError(f"method {method!r} is none of {', '.join(get_args(Method))}")
+    if not 0 <= iou_threshold <= 1:
+        raise ValueError(f"an IoU threshold of {iou_threshold} is not between 0 and 1")
+    shapes = detections.shapes
+    if not shapes.overlaps:
         raise ValueError(f"{type(shapes).__name__} do not overlap")
-    group = found.item * (found.labels.max(initial=0) + 1) + found.labels
-    pairs = shapes.pairs(shapes, group, group, 0.0 if method == "soft_nms" else overlap)
-    turn = np.empty(len(found), np.int64)
-    turn[np.argsort(-found.scores, kind="stable")] = np.arange(len(found))
+    group = detections.item * (detections.labels.max(initial=0) + 1) + detections.labels
+    pairs = shapes.pairs(shapes, group, group, 0.0 if method == "soft_nms" else iou_threshold)
     if method == "soft_nms":
-        return _ordered(found, np.arange(len(found)), shapes, _weaken(pairs, found.scores, overlap))
-    chosen = (turn[pairs.first] < turn[pairs.second]) & (pairs.iou > overlap)
-    surer, other, iou = pairs.first[chosen], pairs.second[chosen], pairs.iou[chosen]
-    stays = _suppress(surer, other, len(found))
-    kept = np.flatnonzero(stays)
+        scores = _decay_scores(pairs, detections.scores, iou_threshold)
+        return _sort_by_score(detections, np.arange(len(detections)), shapes, scores)
+    rank = np.empty(len(detections), np.int64)
+    rank[np.argsort(-detections.scores, kind="stable")] = np.arange(len(detections))
+    chosen = (rank[pairs.first] < rank[pairs.second]) & (pairs.iou > iou_threshold)
+    higher, lower, iou = pairs.first[chosen], pairs.second[chosen], pairs.iou[chosen]
+    is_kept = _suppress(higher, lower, len(detections))
+    kept = np.flatnonzero(is_kept)
     if method == "nms":
-        return _ordered(found, kept, shapes.take(kept), found.score)
-    leader = _join(surer, other, iou, turn, stays)
-    clusters = _Clusters.of(np.searchsorted(kept, leader), kept, found.scores)
-    return _ordered(found, kept, FUSED[type(shapes)](shapes, clusters), found.score)
+        return _sort_by_score(detections, kept, shapes.take(kept), detections.score)
+    leader = _assign_leaders(higher, lower, iou, rank, is_kept)
+    clusters = Clusters.of(np.searchsorted(kept, leader), kept, detections.scores)
+    return _sort_by_score(detections, kept, shapes.fuse(clusters), detections.score)
 
 
-def _ordered(found: Annotations[Any], kept: np.ndarray, shapes: Any, score: np.ndarray | None) -> Annotations[Any]:
-    """The findings `kept`, with these shapes, by item and then by score; `score` is that of all findings."""
-    item = found.item[kept]
-    order = np.lexsort([-(found.scores if score is None else score)[kept], item])
+def _sort_by_score(detections: Annotations[S], kept: np.ndarray, shapes: S, score: np.ndarray | None) -> Annotations[S]:
+    """The detections `kept`, with these shapes, by item and then by score; `score` is that of all detections."""
+    item = detections.item[kept]
+    order = np.lexsort([-(detections.scores if score is None else score)[kept], item])
 
-    def at(column: np.ndarray | None) -> np.ndarray | None:
+    def select(column: np.ndarray | None) -> np.ndarray | None:
         return None if column is None else column[kept[order]]
 
     return Annotations.from_rows(
-        found.items,
+        detections.items,
         item[order],
         shapes.take(order),
-        label=at(found.label),
-        score=at(score),
-        classes=found.classes,
-        line=at(found.line),
-        number=at(found.number),
+        label=select(detections.label),
+        score=select(score),
+        classes=detections.classes,
+        line=select(detections.line),
+        number=select(detections.number),
     )
 
 
-def _suppress(surer: np.ndarray, other: np.ndarray, count: int) -> np.ndarray:
-    """Which findings stay, given the pairs that are too close.
+def _suppress(higher: np.ndarray, lower: np.ndarray, count: int) -> np.ndarray:
+    """Which of `count` detections greedy NMS keeps, given the pairs above the threshold: (higher, lower) in score.
 
-    In every round, those that nobody surer threatens any more are certain to stay, and what is too close to them
-    goes. That decides as going through them one by one does, in a few rounds.
+    In every round, those without a remaining detection of higher score in their way are kept, and those that overlap
+    them are dropped. The result is that of the sequential algorithm, in a few vectorized rounds.
     """
-    stays = np.ones(count, bool)
-    while len(surer):
-        threatened = np.zeros(count, bool)
-        threatened[other] = True
-        stays[other[~threatened[surer]]] = False
-        left = stays[surer] & stays[other]
-        surer, other = surer[left], other[left]
-    return stays
+    kept = np.ones(count, bool)
+    while len(higher):
+        contested = np.zeros(count, bool)
+        contested[lower] = True
+        kept[lower[~contested[higher]]] = False
+        undecided = kept[higher] & kept[lower]
+        higher, lower = higher[undecided], lower[undecided]
+    return kept
 
 
-def _join(surer: np.ndarray, other: np.ndarray, iou: np.ndarray, turn: np.ndarray, stays: np.ndarray) -> np.ndarray:
-    """For each finding the one that stays for it: of those surer, the closest, and of equally close the surest."""
-    leader = np.arange(len(stays))
-    edges = np.flatnonzero(stays[surer] & ~stays[other])
-    edges = edges[np.lexsort([-turn[surer[edges]], iou[edges]])]
-    leader[other[edges]] = surer[edges]  # of several, the last is what remains
+def _assign_leaders(
+    higher: np.ndarray, lower: np.ndarray, iou: np.ndarray, rank: np.ndarray, is_kept: np.ndarray
+) -> np.ndarray:
+    """For each detection the kept one of higher score with the largest IoU; the highest score breaks ties."""
+    leader = np.arange(len(is_kept))
+    edges = np.flatnonzero(is_kept[higher] & ~is_kept[lower])
+    edges = edges[np.lexsort([-rank[higher[edges]], iou[edges]])]
+    leader[lower[edges]] = higher[edges]  # the last of several assignments remains
     return leader
 
 
-def _weaken(pairs: Pairs, score: np.ndarray, overlap: float) -> np.ndarray:
-    """The scores, each times 2 ** -(iou / overlap) ** 2 for every surer neighbour, the surest first.
+def _decay_scores(pairs: Pairs, score: np.ndarray, iou_threshold: float) -> np.ndarray:
+    """The scores, each times 2 ** -(iou / iou_threshold) ** 2 for every neighbour of higher score.
 
-    A finding that is surer than all its neighbours keeps its score: theirs can only fall, so that it would come
-    before them in any case. So all such findings have their turn in the same round.
+    Soft-NMS goes through the detections by descending current score. One that is above all its neighbours keeps its
+    score: theirs can only fall, so that it would come before them in any case. All such detections share a round.
     """
-    apart = np.flatnonzero(pairs.first != pairs.second)
-    one, other = pairs.first[apart], pairs.second[apart]
+    distinct = np.flatnonzero(pairs.first != pairs.second)
+    first, second = pairs.first[distinct], pairs.second[distinct]
     with np.errstate(divide="ignore", over="ignore"):
-        factor = np.exp2(-((pairs.iou[apart] / overlap) ** 2))
+        factor = np.exp2(-((pairs.iou[distinct] / iou_threshold) ** 2))
     score = score.astype(float)
-    while len(one):
-        ahead = (score[one] > score[other]) | ((score[one] == score[other]) & (one < other))
+    while len(first):
+        ahead = (score[first] > score[second]) | ((score[first] == score[second]) & (first < second))
         behind = np.zeros(len(score), bool)
-        behind[other[ahead]] = True
-        np.multiply.at(score, other[~behind[one]], factor[~behind[one]])
-        left = behind[one] & behind[other]
-        one, other, factor = one[left], other[left], factor[left]
+        behind[second[ahead]] = True
+        np.multiply.at(score, second[~behind[first]], factor[~behind[first]])
+        undecided = behind[first] & behind[second]
+        first, second, factor = first[undecided], second[undecided], factor[undecided]
     return score
-
-
-@dataclass(frozen=True, eq=False)
-class _Clusters:
-    """Which cluster each finding is in, the surest of each cluster, and the share of each finding in the mean."""
-
-    cluster: np.ndarray
-    leader: np.ndarray
-    share: np.ndarray
-
-    @classmethod
-    def of(cls, cluster: np.ndarray, leader: np.ndarray, score: np.ndarray) -> _Clusters:
-        """Shares by score; alike where all scores of a cluster are 0."""
-        weight = np.maximum(score, 0)
-        weight = np.where(np.bincount(cluster, weight)[cluster] > 0, weight, 1) if len(cluster) else weight
-        return cls(cluster, leader, weight / np.bincount(cluster, weight)[cluster] if len(cluster) else weight)
-
-    def mean(self, values: np.ndarray) -> np.ndarray:
-        """The weighted mean of each cluster."""
-        return np.bincount(self.cluster, values * self.share, minlength=len(self.leader))
-
-    def from_leader(self, values: np.ndarray) -> np.ndarray:
-        """How far each finding's value is from that of its leader."""
-        return values - values[self.leader[self.cluster]]
-
-
-def _fuse_boxes(boxes: Boxes, clusters: _Clusters) -> Boxes:
-    """The mean of the corners, which is that of corner and sides."""
-    return Boxes(*map(clusters.mean, boxes.columns))
-
-
-def _fuse_rotated(boxes: RotatedBoxes, clusters: _Clusters) -> RotatedBoxes:
-    """The mean of centre, sides and direction; a rectangle that lies across the leader has its sides swapped.
-
-    Directions half a turn apart are one and the same, so the mean is that of unit vectors at twice the angle.
-    """
-    turned = clusters.from_leader(boxes.angle)
-    quarters = np.round(turned / (np.pi / 2))
-    turned, across = turned - quarters * np.pi / 2, quarters % 2 == 1
-    length, width = np.where(across, (boxes.width, boxes.length), (boxes.length, boxes.width))
-    turn = np.arctan2(clusters.mean(np.sin(2 * turned)), clusters.mean(np.cos(2 * turned))) / 2
-    centre = clusters.mean(boxes.x), clusters.mean(boxes.y)
-    return RotatedBoxes(*centre, clusters.mean(length), clusters.mean(width), boxes.angle[clusters.leader] + turn)
-
-
-def _fuse_cuboids(volumes: Cuboids, clusters: _Clusters) -> Cuboids:
-    """The mean of centre, size and heading, by unit vectors.
-
-    Those that head the other way would cancel out and leave any heading at all; they are turned round for the mean,
-    and the way that counts more is taken.
-    """
-    turned = clusters.from_leader(volumes.yaw)
-    halves = np.round(turned / np.pi)
-    turned, opposed = turned - halves * np.pi, halves % 2 == 1
-    turn = np.arctan2(clusters.mean(np.sin(turned)), clusters.mean(np.cos(turned)))
-    turn += np.where(clusters.mean(opposed.astype(float)) > 0.5, np.pi, 0)
-    columns = [*map(clusters.mean, volumes.columns[:-1]), volumes.yaw[clusters.leader] + turn]
-    return Cuboids(*columns)
-
-
-def _fuse_masks(masks: Masks, clusters: _Clusters) -> Masks:
-    """The mask of the surest."""
-    return masks.take(clusters.leader)
-
-
-FUSED: dict[type, Callable[[Any, _Clusters], Any]] = {
-    Boxes: _fuse_boxes, RotatedBoxes: _fuse_rotated, Cuboids: _fuse_cuboids, Masks: _fuse_masks,
-}  # fmt: skip
-"""How the shapes of each kind that overlaps are fused."""

@@ -1,85 +1,55 @@
-"""What models say about items, before anything is left out: candidates for findings, or chances of classes."""
+"""Inference, as a straight line: load, tile, run, decode, and collect the candidates of all tiles.
+
+Fusion and thresholds follow in `postprocess`. Each stage is an iterator over the one before it; items are opened ahead
+while the network is busy, and as many tiles are inferred side by side as the execution plan says.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from tallymark.core.console import counting
 from tallymark.core.parallel import ahead, in_background
-from tallymark.core.problems import Problems
+from tallymark.core.problems import Problem, Problems
 from tallymark.core.recipe import Recipe, head_groups_of
-from tallymark.data.annotations import Annotations, concat_items
+from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.detector.coders import CODERS
-from tallymark.detector.mask_refinement import FINE, correct
-from tallymark.detector.peaks import find_peaks
+from tallymark.detector.outputs import Outputs, TileCandidates, no_candidates
 from tallymark.detector.tta import tta_transforms
 from tallymark.geometry.poses import Poses, concat_poses, transform_cuboids
-from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.image.resize import BLOCK, GREY
-from tallymark.modalities.inputs import ModelInput, drawer, model_inputs, turned_by
-from tallymark.modalities.tiling import Tile
+from tallymark.inference.candidates import Candidates
+from tallymark.inference.execution import Execution
+from tallymark.io.media import BadMedia
+from tallymark.modalities import modality_of
+from tallymark.modalities.base import UNREADABLE, ModelInput, Tile
 
-FAINTEST = 0.03
-"""Candidates of less confidence are not kept, even for tuning."""
-ROOM = 1200
-"""Pixels of a window to a candidate, at least: more of them only make a network that knows nothing slow to judge."""
-APART = 10_000
-"""The same where each candidate is corrected, which takes time."""
-FEWEST = 30
-"""Candidates that a window may have, however small it is."""
-
-A = TypeVar("A")
-Maps = dict[str, np.ndarray]
-Model = Callable[[np.ndarray], Maps]
-"""Pictures (n, height, width, 3) as bytes to maps: heat, values, quality and presence; or classes."""
+Model = Callable[[np.ndarray], Outputs]
+"""Inputs (n, height, width, channels) to outputs by name, each (n, …)."""
+SEQUENTIAL = Execution(tile_threads=1, concurrent_tiles=1)
+"""How a network in training is run: it has threads of its own."""
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """size: (n, 2) width and height of each picture, nan where it could not be read; of a recording the seconds heard.
-
-    found: candidates in the code's own geometry. presence: the chance that there is anything at all.
-    chances: (n, classes) for whole pictures.
-    """
-
-    items: Items
-    size: np.ndarray
-    found: Annotations[Any] | None = None
-    presence: np.ndarray | None = None
-    chances: np.ndarray | None = None
-
-    def select(self, index: np.ndarray) -> Candidates:
-        """What was said of the items with these numbers, in this order."""
-        items = Items(self.items.ids[index])
-        found = None if self.found is None else self.found.reindex(items)
-        presence, chances = (None if column is None else column[index] for column in (self.presence, self.chances))
-        return Candidates(items, self.size[index], found, presence, chances)
-
-    def named(self, items: Items) -> Candidates:
-        """The same, of items by other names."""
-        return replace(self, items=items, found=None if self.found is None else replace(self.found, items=items))
+class LoadedItem(NamedTuple):
+    number: int
+    input: ModelInput
 
 
-def concat_candidates(parts: Sequence[Candidates]) -> Candidates:
-    """What was said of different items, as one."""
-    if len(parts) == 1:
-        return parts[0]
-    size = np.concatenate([part.size for part in parts])
-    if parts[0].chances is not None:
-        items = Items(pl.concat([part.items.ids for part in parts]))
-        return Candidates(
-            items, size, chances=np.concatenate([part.chances for part in parts if part.chances is not None])
-        )
-    found = concat_items([part.found for part in parts if part.found is not None])
-    presence = np.concatenate([part.presence for part in parts if part.presence is not None])
-    return Candidates(found.items, size, found=found, presence=presence)
+class LoadedTile(NamedTuple):
+    item: LoadedItem
+    tile: Tile
+
+
+class DecodedTile(NamedTuple):
+    """candidates: in cells of the item. end: how far the tile reaches, in the item's own units."""
+
+    item: LoadedItem
+    candidates: TileCandidates
+    end: float
 
 
 def infer(
@@ -87,15 +57,17 @@ def infer(
     models: Sequence[Model],
     recipe: Recipe,
     problems: Problems,
-    what: str = "predicting",
+    *,
     classes: tuple[str, ...] = (),
+    title: str = "predicting",
+    execution: Execution = SEQUENTIAL,
 ) -> Candidates:
-    """Show every item to the models. One that cannot be read is a problem, and has no findings.
+    """The candidates of every item, the mean over models and test-time augmentations, with a progress bar.
 
-    classes: their names, without which all are of one group.
+    An item that cannot be read is a problem, and has no candidates. classes: their names, for `head_groups`.
     """
-    with counting(what, len(catalog)) as count:
-        return infer_items(catalog, models, recipe, problems, classes, count)
+    with counting(title, len(catalog)) as advance:
+        return infer_items(catalog, models, recipe, problems, classes, execution, advance)
 
 
 def infer_items(
@@ -104,114 +76,128 @@ def infer_items(
     recipe: Recipe,
     problems: Problems,
     classes: tuple[str, ...],
-    count: Callable[[], None],
+    execution: Execution,
+    advance: Callable[[], None],
 ) -> Candidates:
-    """The same, counting each item that was shown."""
-    sizes: list[tuple[float, float]] = []
-
-    def measured() -> Iterator[ModelInput]:
-        for one in model_inputs(catalog, recipe, problems):
-            sizes.append(one.size)
-            yield one
-            count()
-
-    if recipe.task == "labels":
-        chances = _chances(measured(), models, recipe)
-        return Candidates(catalog.items, np.array(sizes).reshape(-1, 2), chances=chances)
-    found, presence, reached = _candidates(catalog.items, measured(), models, recipe, classes)
-    size = np.array(sizes).reshape(-1, 2)
-    if CODERS[recipe.task].line:  # a damaged recording is heard in part
-        size[:, 0] = np.minimum(size[:, 0], reached)
-    return Candidates(catalog.items, size, found=found, presence=presence)
+    """The same, calling `advance` after each item."""
+    size = np.full((len(catalog), 2), np.nan)
+    items = load(catalog, recipe, problems, execution)
+    tiles = tile(items, size, advance)
+    decoded = run(tiles, models, recipe, classes, execution)
+    return collect(decoded, catalog.items, size, recipe, classes)
 
 
-def _chances(shown: Iterable[ModelInput], models: Sequence[Model], recipe: Recipe) -> np.ndarray:
-    """(n, classes): the mean over models and views; of an item that cannot be read, all are alike."""
-    blank = np.full((BLOCK, BLOCK, 3), GREY, np.uint8)
-    classes = models[0](blank[None])["classes"].shape[1]
-    rows = []
-    for one in shown:
-        grids = [view.apply(window.grid)[None] for window in one.windows for view in tta_transforms(recipe.tta)]
-        told = [model(grid)["classes"][0] for model in models for grid in grids]
-        rows.append(np.mean(told, axis=0) if told else np.full(classes, 1 / classes))
-    return np.array(rows).reshape(-1, classes)
+def load(catalog: Catalog, recipe: Recipe, problems: Problems, execution: Execution) -> Iterator[LoadedItem]:
+    """Open each item in turn, some of them ahead. One that cannot be read is a problem, and has no tiles."""
+    modality = modality_of(recipe)
+
+    def note(item: int, bad: BadMedia) -> None:
+        name, expected = catalog.items.ids[item], f"a {catalog.medium.noun}"
+        problems.add(Problem(bad.kind, catalog.place(item), bad.found, expected, bad.remedy, item=name))
+
+    def up_to_damage(item: int, tiles: Iterable[Tile]) -> Iterator[Tile]:
+        try:
+            yield from tiles
+        except BadMedia as bad:
+            note(item, bad)
+
+    def open_item(item: int) -> LoadedItem:
+        try:
+            opened = modality.open(catalog, item, recipe)
+        except BadMedia as bad:
+            note(item, bad)
+            return LoadedItem(item, UNREADABLE)
+        return LoadedItem(item, opened._replace(tiles=up_to_damage(item, opened.tiles)))
+
+    return ahead(open_item, range(len(catalog)), execution.readers, execution.prefetch)
 
 
-def _candidates(
-    items: Items, shown: Iterable[ModelInput], models: Sequence[Model], recipe: Recipe, classes: tuple[str, ...]
-) -> tuple[Annotations[Any], np.ndarray, np.ndarray]:
-    """Everything that might be a finding, and for each item the chance that there is any, and how far it was told."""
-    code, stride, presence, reached = CODERS[recipe.task], recipe.stride, np.zeros(len(items)), np.zeros(len(items))
-    group = np.array(head_groups_of(recipe, classes), np.int64)
-    stands, none = dict[int, Poses](), np.empty(0)
-    columns = [(none, none, none, np.empty((0, code.values)), none, none, none)]
-    draw = drawer(recipe)
-
-    def tell(seen: tuple[int, ModelInput, Tile]) -> tuple[int, ModelInput, float, float, tuple[np.ndarray, ...]]:
-        number, one, window = seen
-        maps = mean_maps(draw(window.grid), models, recipe)
-        end = one.by * (window.x + window.inside[2])
-        return number, one, end, float(maps["presence"]), _read_off(maps, window, recipe, group)
-
-    for number, one, end, chance, (x, y, values, score, label) in _side_by_side(tell, shown, models):
-        presence[number], reached[number] = max(presence[number], chance), max(reached[number], end)
-        every = np.ones(len(x))
-        columns.append((number * every, x, y, values, score, label, one.by * every))
-        if one.stand is not None:
-            stands[number] = one.stand
-    item, x, y, values, score, label, by = (np.concatenate(column) for column in zip(*columns, strict=True))
-    shapes: Any = code.decode(x, y, values.astype(float))
-    shapes, item = shapes.scale(stride * by), item.astype(np.int64)
-    if stands:
-        shapes = transform_cuboids(shapes, concat_poses(list(stands.values())), np.searchsorted(list(stands), item))
-    found = Annotations.from_rows(items, item, shapes, label=label.astype(np.int64), score=score, classes=classes)
-    return found, presence, reached
+def tile(items: Iterable[LoadedItem], size: np.ndarray, advance: Callable[[], None]) -> Iterator[LoadedTile]:
+    """The tiles of all items, in order; the size of each item is written to its row of `size`."""
+    for item in items:
+        size[item.number] = item.input.size
+        for one in item.input.tiles:
+            yield LoadedTile(item, one)
+        advance()
 
 
-def _read_off(maps: Maps, window: Tile, recipe: Recipe, group: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The peaks of a window: x and y in cells of the item, the numbers of the code, confidence and class."""
-    code, stride = CODERS[recipe.task], recipe.stride
-    reach = (
-        1 if not isinstance(recipe, AudioRecipe) else max(round(recipe.min_event_gap / recipe.hop_seconds / stride), 1)
-    )
-    left, top, right, bottom = window.inside
-    most = (right - left) * (bottom - top) // (APART if code.covers else ROOM)
-    peaks = find_peaks(maps["heat"], FAINTEST, max(most, FEWEST), reach)
-    x, y = peaks.x + 0.5, peaks.y + 0.5
-    inside = (x >= left / stride) & (x < right / stride) & (y >= top / stride) & (y < bottom / stride)
-    kept = np.flatnonzero(inside)
-    at, label = (peaks.y[kept], peaks.x[kept]), peaks.label[kept]
-    own = group[label] if len(group) else np.zeros(len(kept), np.int64)
-    told = maps["values"].reshape(-1, code.values, *maps["values"].shape[1:])
-    values, good = told[own, :, *at], maps["quality"][own, *at]
-    if code.covers:
-        shapes = code.decode(x[kept], y[kept], values.astype(float))
-        shapes, good = correct(shapes.scale(FINE), peaks.heat[kept] * good, maps["cover"])
-        values = code.encode(shapes.scale(1 / FINE), x[kept], y[kept])
-    score = peaks.heat[kept] ** (1 - recipe.quality_weight) * good**recipe.quality_weight
-    return x[kept] + window.x / stride, y[kept] + window.y / stride, values, score, peaks.label[kept]
+def run(
+    tiles: Iterator[LoadedTile],
+    models: Sequence[Model],
+    recipe: Recipe,
+    classes: tuple[str, ...],
+    execution: Execution,
+) -> Iterator[DecodedTile]:
+    """Rasterise, infer and decode each tile; several side by side where the execution plan says so."""
+    coder = CODERS[recipe.task]
+    modality = modality_of(recipe)
+    rasterize = modality.rasterizer(recipe)
+    peak_distance = modality.peak_distance(recipe)
+    groups = np.array(head_groups_of(recipe, classes), np.int64)
+
+    def decode(loaded: LoadedTile) -> DecodedTile:
+        item, one = loaded
+        outputs = ensemble(rasterize(one.data), models, recipe)
+        read = coder.read_outputs(outputs, one.inside, recipe, groups, peak_distance)
+        shifted = read._replace(x=read.x + one.x / recipe.stride, y=read.y + one.y / recipe.stride)
+        return DecodedTile(item, shifted, item.input.scale * (one.x + one.inside[2]))
+
+    count = execution.concurrent_tiles
+    return map(decode, tiles) if count == 1 else ahead(decode, in_background(tiles, count), count, count)
 
 
-def _side_by_side(
-    tell: Callable[[tuple[int, ModelInput, Tile]], A], shown: Iterable[ModelInput], models: Sequence[Model]
-) -> Iterator[A]:
-    """What is told of every window of every item, in order; of as many at a time as the models can be shown at once."""
-    windows = ((number, one, window) for number, one in enumerate(shown) for window in one.windows)
-    at_once = min(getattr(model, "at_once", 1) for model in models)
-    return map(tell, windows) if at_once == 1 else ahead(tell, in_background(windows, at_once), at_once, at_once)
+def infer_outputs(
+    catalog: Catalog, models: Sequence[Model], recipe: Recipe, problems: Problems, *, title: str
+) -> Iterator[tuple[int, Outputs]]:
+    """The outputs themselves, with the number of their item, for those who need more of them than candidates."""
+    rasterize = modality_of(recipe).rasterizer(recipe)
+    with counting(title, len(catalog)) as advance:
+        items = load(catalog, recipe, problems, SEQUENTIAL)
+        for loaded in tile(items, np.empty((len(catalog), 2)), advance):
+            yield loaded.item.number, ensemble(rasterize(loaded.tile.data), models, recipe)
 
 
-def mean_maps(picture: np.ndarray, models: Sequence[Model], recipe: Recipe) -> Maps:
-    """The maps of one picture, the mean over models and views."""
-    code = CODERS[recipe.task]
-    seen: list[Maps] = []
-    for view in tta_transforms(recipe.tta):
-        shown = turned_by(picture, view, recipe)[None]
+def ensemble(grid: np.ndarray, models: Sequence[Model], recipe: Recipe) -> Outputs:
+    """The outputs for one input, the mean over test-time augmentations and models."""
+    coder = CODERS[recipe.task]
+    modality = modality_of(recipe)
+    results: list[Outputs] = []
+    for transform in tta_transforms(recipe.tta):
+        batch = modality.apply_tta(grid, transform, recipe)[None]
         for model in models:
-            maps = {name: part[0] for name, part in model(shown).items()}
-            if any(view):
-                maps = {name: part if part.ndim == 0 else view.invert(part) for name, part in maps.items()}
-                groups = maps["values"].reshape(-1, code.values, *maps["values"].shape[1:])
-                maps["values"] = code.invert_tta(groups, view).reshape(maps["values"].shape)
-            seen.append(maps)
-    return seen[0] if len(seen) == 1 else {name: np.mean([maps[name] for maps in seen], axis=0) for name in seen[0]}
+            outputs = {name: part[0] for name, part in model(batch).items()}
+            results.append(coder.invert_outputs(outputs, transform) if any(transform) else outputs)
+    if len(results) == 1:
+        return results[0]
+    return {name: np.mean([outputs[name] for outputs in results], axis=0) for name in results[0]}
+
+
+def collect(
+    decoded: Iterable[DecodedTile], items: Items, size: np.ndarray, recipe: Recipe, classes: tuple[str, ...]
+) -> Candidates:
+    """The candidates of all tiles under their items, in the items' own units, and in the world where that is known."""
+    coder = CODERS[recipe.task]
+    presence = np.zeros(len(items))
+    end = np.zeros(len(items))
+    poses: dict[int, Poses] = {}
+    found: list[tuple[int, float, TileCandidates]] = [(0, 1.0, no_candidates(coder.values))]
+    for (number, opened), candidates, reached in decoded:
+        presence[number] = max(presence[number], candidates.presence)
+        end[number] = max(end[number], reached)
+        found.append((number, opened.scale, candidates))
+        if opened.pose is not None:
+            poses[number] = opened.pose
+    unreadable = np.flatnonzero(~np.isfinite(size[:, 0]))
+    known = len(classes) or max((len(candidates.label) for _, _, candidates in found), default=0)
+    found += [(number, 1.0, coder.unreadable(known)) for number in unreadable.tolist()]
+    if coder.one_dimensional:  # of a damaged recording, only a part could be read
+        size[:, 0] = np.minimum(size[:, 0], end)
+    counts = [len(candidates.x) for _, _, candidates in found]
+    item = np.repeat([number for number, _, _ in found], counts).astype(np.int64)
+    scale = np.repeat([by for _, by, _ in found], counts)
+    x, y, values, score, label = (np.concatenate([part[k] for _, _, part in found]) for k in range(5))
+    shapes: Any = coder.decode(x, y, values.astype(float)).scale(recipe.stride * scale)
+    if poses:
+        shapes = transform_cuboids(shapes, concat_poses(list(poses.values())), np.searchsorted(list(poses), item))
+    objects = Annotations.from_rows(items, item, shapes, label=label.astype(np.int64), score=score, classes=classes)
+    return Candidates(objects, size, presence)

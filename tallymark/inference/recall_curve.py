@@ -1,6 +1,6 @@
-"""The price of finding more: how many calls each cut finds, and how many false positives an hour that costs.
+"""Recall against false positives per hour, at each score threshold, measured on recordings held out from training.
 
-Measured on recordings that no model was trained with. A cut can be chosen by it: the one that finds most at a price.
+An operating point can be chosen by it: the threshold with the highest recall at a given rate of false positives.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import polars as pl
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
-from tallymark.inference.pipeline import Candidates
-from tallymark.inference.postprocess import apply_thresholds, merge
+from tallymark.inference.candidates import Candidates
+from tallymark.inference.postprocess import apply_thresholds, fuse
 from tallymark.inference.tuning import Rule
 
 THRESHOLDS = tuple(k / 100 for k in range(3, 100))
-PRICES = (1, 10)
-"""False positives an hour at which recall is quoted."""
+QUOTED_RATES = (1, 10)
+"""False positives per hour at which recall is quoted."""
 COLUMNS = ("score_threshold", "recall", "precision", "f1", "fp_per_hour")
 DIGITS = 6
 
 
 class OperatingPoint(NamedTuple):
-    """A cut, what it found and at which price; `note` says what a person should know about it, if anything."""
+    """A threshold with its recall and its false positives per hour; `note` says what the user should know of it."""
 
     score_threshold: float
     recall: float
@@ -37,64 +37,65 @@ class OperatingPoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RecallCurve:
-    """hours: the length of the recordings, with calls or without. table: a row for each cut, the lowest first."""
+    """hours: the length of all recordings, with calls or without. table: a row per threshold, the lowest first."""
 
     hours: float
     table: pl.DataFrame
 
-    def at(self, price: float) -> OperatingPoint:
-        """The lowest cut that costs at most so many false positives an hour; else the strictest there is."""
-        if not (np.isfinite(price) and price >= 0):
+    def at(self, rate: float) -> OperatingPoint:
+        """The lowest threshold with at most `rate` false positives per hour; else the highest there is."""
+        if not (np.isfinite(rate) and rate >= 0):
             remedy = "give e.g. 1, or leave it out"
-            raise BadInput(Problem("bad_option", "fp_per_hour", f"{price}", "a number from 0 on", remedy))
-        paid = self.table.filter(pl.col("fp_per_hour") <= price)
-        row = self.table.row(-1, named=True) if paid.is_empty() else paid.row(0, named=True)
-        note, heard = "", f"in the {self.hours:.3g} hours held out"
-        if paid.is_empty():
+            raise BadInput(Problem("bad_option", "fp_per_hour", f"{rate}", "a number from 0 on", remedy))
+        allowed = self.table.filter(pl.col("fp_per_hour") <= rate)
+        row = self.table.row(-1, named=True) if allowed.is_empty() else allowed.row(0, named=True)
+        threshold = row["score_threshold"]
+        note = ""
+        held_out = f"in the {self.hours:.3g} hours held out"
+        if allowed.is_empty():
             note = (
-                f"no cut was as strict as {price:g} false positives an hour {heard}: "
-                f"using the strictest, {row['score_threshold']:g}, which had {row['fp_per_hour']:.0f}"
+                f"no threshold had as few as {rate:g} false positives per hour {held_out}: "
+                f"using the highest, {threshold:g}, which had {row['fp_per_hour']:.0f}"
             )
-        elif row["fp_per_hour"] == 0 and price < 1 / self.hours:
-            note = (
-                f"{heard}, {price:g} an hour cannot be told from none: using {row['score_threshold']:g}, which had none"
-            )
-        return OperatingPoint(row["score_threshold"], row["recall"], row["fp_per_hour"], note)
+        elif row["fp_per_hour"] == 0 and rate < 1 / self.hours:
+            note = f"{held_out}, {rate:g} per hour cannot be distinguished from none: using {threshold:g}, with none"
+        return OperatingPoint(threshold, row["recall"], row["fp_per_hour"], note)
 
-    def recall_at(self, price: float) -> float:
-        """The highest recall that so many false positives an hour buy; 0 if none."""
-        found = self.table.filter(pl.col("fp_per_hour") <= price)["recall"].max()
-        return 0.0 if found is None else float(found)  # type: ignore[arg-type]  # a column of floats
+    def recall_at(self, rate: float) -> float:
+        """The highest recall at no more than `rate` false positives per hour; 0 if there is none."""
+        recall = self.table.filter(pl.col("fp_per_hour") <= rate)["recall"].max()
+        return 0.0 if recall is None else float(recall)  # type: ignore[arg-type]  # a column of floats
 
     def quoted(self) -> dict[str, float]:
-        """Recall at round prices, by name."""
-        return {f"recall_at_{price}_fp_per_hour": self.recall_at(price) for price in PRICES}
+        """Recall at `QUOTED_RATES`, by name."""
+        return {f"recall_at_{rate}_fp_per_hour": self.recall_at(rate) for rate in QUOTED_RATES}
 
     def as_dict(self) -> dict[str, Any]:
-        """As it stands in the card of a model."""
+        """As it is stored in the metadata of a model."""
         return {"hours": self.hours, **self.table.to_dict(as_series=False)}
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> RecallCurve | None:
-        """From the card of a model; None if it has none."""
-        if not told:
+    def of(cls, stored: Mapping[str, Any]) -> RecallCurve | None:
+        """From the metadata of a model; None if it has none."""
+        if not stored:
             return None
-        return cls(float(told["hours"]), pl.DataFrame({name: told[name] for name in COLUMNS}))
+        return cls(float(stored["hours"]), pl.DataFrame({name: stored[name] for name in COLUMNS}))
 
 
-def measure(raw: Candidates, truth: Annotations[Any], recipe: Recipe, rule: Rule) -> RecallCurve | None:
-    """The curve of recordings with known truth; `raw.size` has their seconds. None if nothing was heard at all.
+def measure_recall(candidates: Candidates, truth: Annotations[Any], recipe: Recipe, rule: Rule) -> RecallCurve | None:
+    """The curve of recordings with known truth; None where nothing could be read or nothing was detected.
 
-    The rule tells `recall`, `precision`, `f1` and `fp`. Cuts that nothing reaches are left out: nothing is known there.
+    The rule gives `recall`, `precision`, `f1` and `fp`. Thresholds above the highest score are left away: nothing is
+    known there.
     """
-    hours = float(np.nansum(raw.size[:, 0])) / 3600
-    merged = merge(raw, recipe)
-    if not hours or merged.found is None or not len(merged.found):
+    hours = float(np.nansum(candidates.size[:, 0])) / 3600
+    fused = fuse(candidates, recipe)
+    if not hours or not len(fused.objects):
         return None
-    surest = float(merged.found.scores.max())
+    highest = float(fused.objects.scores.max())
     rows = []
-    for cut in [THRESHOLDS[0], *(cut for cut in THRESHOLDS[1:] if cut <= surest)]:
-        details = rule(truth, apply_thresholds(merged, raw, recipe.replace(score_threshold=cut))).details
+    for threshold in [THRESHOLDS[0], *(one for one in THRESHOLDS[1:] if one <= highest)]:
+        details = rule(truth, apply_thresholds(fused, recipe.replace(score_threshold=threshold))).details
         rates = (details[name] for name in ("recall", "precision", "f1"))
-        rows.append([cut, *(round(rate, DIGITS) for rate in rates), round(details["fp"] / hours, DIGITS)])
+        rows.append([threshold, *(round(rate, DIGITS) for rate in rates), round(details["fp"] / hours, DIGITS)])
     return RecallCurve(hours, pl.DataFrame(rows, schema=list(COLUMNS), orient="row"))

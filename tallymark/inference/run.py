@@ -1,14 +1,15 @@
 """Run: the folder of one training. With it alone, its models can be used and its score be understood.
 
-    recipe.toml        every setting, as it was trained with     environment.json   versions, machine, times
-    log.jsonl          a line for each judgement                 weights.pt         for training further
-    model.onnx         the model, with its card                  checkpoint.pt      for going on after an interruption
-    tuning.csv         settings tried, with their scores         score.json         of items not trained with
-    problems.csv       items that were passed over              suspects.csv       labels that are probably wrong (food)
-    learned.csv        items that the weights learned from      agreement.csv      how often labels are right (food)
-    recall.csv         what each cut finds, and costs (upcalls)
+    recipe.toml        every setting of the training             environment.json   versions, machine, times
+    log.jsonl          a line for each evaluation                weights.pt         for further training
+    model.onnx         the model, with its metadata              checkpoint.pt      for resuming
+    tuning.csv         settings tried, with their scores         score.json         of the held-out items
+    problems.csv       items that were skipped                   label_errors.csv   labels that are probably wrong
+    trained_on.csv     items that the weights were trained on    agreement.csv      how often labels are confirmed
+    recall.csv         recall and false positives per hour
 
-A run of several models has a folder fold-0, fold-1, … for the files of each.
+The label files are written by classification, the recall files by event detection. A run with several models has a
+folder fold-0, fold-1, … for the files of each.
 """
 
 from __future__ import annotations
@@ -32,9 +33,12 @@ from tallymark.modalities import read_recipe
 from tallymark.scoring.score import Score
 
 MODEL = "model.onnx"
-RECIPE, ENVIRONMENT, TUNING, SCORE, PROBLEMS, RECALL = (
-    "recipe.toml", "environment.json", "tuning.csv", "score.json", "problems.csv", "recall.csv",
-)  # fmt: skip
+RECIPE = "recipe.toml"
+ENVIRONMENT = "environment.json"
+TUNING = "tuning.csv"
+SCORE = "score.json"
+PROBLEMS = "problems.csv"
+RECALL = "recall.csv"
 
 
 @dataclass(frozen=True)
@@ -45,45 +49,45 @@ class Run:
 
     @property
     def written(self) -> list[Path]:
-        """The model files that there are, one for each fold that was held out."""
+        """The model files that there are, one for each held-out fold."""
         own = self.folder / MODEL
-        return [own] if own.exists() else sorted(self.folder.glob(f"fold-[0-9]*/{MODEL}"), key=_fold)
+        return [own] if own.exists() else sorted(self.folder.glob(f"fold-[0-9]*/{MODEL}"), key=_fold_order)
 
     @property
     def models(self) -> list[Path]:
-        """The same; if there are none, that is a `BadInput`."""
-        found = self.written
-        if not found:
-            remedy = "name the folder that `tallymark train … --out` wrote, or go on with --resume"
+        """The same; a `BadInput` if there are none."""
+        written = self.written
+        if not written:
+            remedy = "name the folder that `tallymark train … --out` wrote, or resume it with --resume"
             raise BadInput(Problem("no_model", str(self.folder), f"no {MODEL}", "the folder of a training", remedy))
-        return found
+        return written
 
     def refuse(self, recipe: Recipe, *, resume: bool) -> None:
-        """A folder that is in use is only gone on with if that is asked for, and by the same recipe."""
+        """Refuse a folder that is in use, unless it is resumed with the same recipe."""
         stated = self.folder / RECIPE
         if resume and stated.exists():
             if (before := read_recipe(stated)) != recipe:
                 own, other = asdict(recipe), asdict(before)
                 name = next(name for name in own if own[name] != other[name])
-                found, expected = f"{name}={own[name]}", f"{name}={other[name]}, as it was begun with"
+                found, expected = f"{name}={own[name]}", f"{name}={other[name]}, as the training began"
                 raise BadInput(Problem("other_recipe", str(stated), found, expected, "give the same, or a new folder"))
             return
         if self.folder.exists() and any(self.folder.iterdir()):
-            remedy = "name a new folder, or go on with --resume"
-            raise BadInput(Problem("not_empty", str(self.folder), "something", "a new or empty folder", remedy))
+            remedy = "name a new folder, or resume with --resume"
+            raise BadInput(Problem("not_empty", str(self.folder), "files", "a new or empty folder", remedy))
 
-    def begin(self, recipe: Recipe, **told: object) -> None:
-        """Make the folder, unless it is gone on with. told: what to write down beside the recipe."""
+    def begin(self, recipe: Recipe, **facts: object) -> None:
+        """Make the folder, unless it is resumed. facts: what to write down beside the recipe."""
         if (self.folder / RECIPE).exists():
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         recipe.save(self.folder / RECIPE)
-        self._write(ENVIRONMENT, {"begun": _now(), **told, **environment()})
+        self._write(ENVIRONMENT, {"started": _now(), **facts, **environment()})
 
     def end(self, tuning: Tuning, score: Score, problems: Problems, curve: RecallCurve | None = None) -> None:
-        """Write down what came of it."""
+        """Write the results."""
         known = json.loads((self.folder / ENVIRONMENT).read_text())
-        self._write(ENVIRONMENT, {**known, "ended": _now()})
+        self._write(ENVIRONMENT, {**known, "finished": _now()})
         self._write(SCORE, score.as_dict())
         write_frame(self.folder / TUNING, tuning.curve)
         if curve is not None:
@@ -111,7 +115,7 @@ def version_of(package: str) -> str:
         return "not installed"
 
 
-def _fold(path: Path) -> tuple[int, str]:
+def _fold_order(path: Path) -> tuple[int, str]:
     """Fold 10 comes after fold 9."""
     name = path.parent.name
     return len(name), name

@@ -1,47 +1,43 @@
-"""Model files, run by ONNX Runtime, or by OpenVINO where that is asked for."""
+"""Sessions: model files, run by ONNX Runtime, or by OpenVINO on request."""
 
 from __future__ import annotations
 
-import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.inference.metadata import KEY, Metadata
-from tallymark.inference.pipeline import Maps
-from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.lidar.recipe import LidarRecipe
+from tallymark.core.resources import free_cores
+from tallymark.inference.execution import Execution, plan_execution
+from tallymark.inference.metadata import KEY, ModelMetadata
+from tallymark.modalities import modality_of
 
 Runtime = Literal["onnxruntime", "openvino"]
-CORES = os.cpu_count() or 1
-MOST = 8
-"""Recordings and sweeps that are shown side by side: more are not read in the same time, and each takes memory."""
+Run = Callable[[np.ndarray], dict[str, np.ndarray]]
 
 
 class Session:
-    """A model file that is open: pictures (n, height, width, 3) as bytes in, maps out.
-
-    at_once: how many it can be shown at a time, from as many threads. A sweep, or a window on a recording, is too
-    little work to be shared out among threads, so each gets one of its own; a picture is worked on by all of them.
-    """
+    """An open model file: inputs (n, height, width, channels) to outputs by name, safe to call from several threads."""
 
     def __init__(self, path: Path, runtime: Runtime = "onnxruntime", threads: int | None = None) -> None:
-        self.path, self.runtime = path, runtime
-        session = _open(path, threads or CORES)
-        self.card = Metadata.read(session.get_modelmeta().custom_metadata_map.get(KEY, ""), path)
-        self.names = [output.name for output in session.get_outputs()]
-        self.at_once = min(threads or CORES, MOST) if isinstance(self.card.recipe, AudioRecipe | LidarRecipe) else 1
+        self.path = path
+        self.runtime = runtime
+        cores = threads or free_cores()
+        opened = _open(path, cores)
+        self.metadata = ModelMetadata.read(opened.get_modelmeta().custom_metadata_map.get(KEY, ""), path)
+        self.execution = plan_execution(modality_of(self.metadata.recipe), cores)
+        names = [output.name for output in opened.get_outputs()]
         if runtime == "openvino":
-            self._run = _openvino(path, self.names, threads, self.at_once)
+            self._run = _openvino(path, names, threads, self.execution)
         else:
-            self._run = _onnx(_open(path, 1) if self.at_once > 1 else session, self.names)
+            own = opened if self.execution.tile_threads == cores else _open(path, self.execution.tile_threads)
+            self._run = _onnxruntime(own, names)
 
-    def __call__(self, pictures: np.ndarray) -> Maps:
-        maps: Maps = self._run(pictures)
-        return maps
+    def __call__(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
+        return self._run(inputs)
 
 
 def _open(path: Path, threads: int) -> Any:
@@ -58,35 +54,39 @@ def _open(path: Path, threads: int) -> Any:
 
 
 def _providers(onnxruntime: Any) -> list[str]:
-    """The GPU where the installed build knows one, and the CPU."""
-    return [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider")
-            if name in onnxruntime.get_available_providers()]  # fmt: skip
+    """The GPU where the installed build has one, and the CPU."""
+    available = onnxruntime.get_available_providers()
+    return [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in available]
 
 
-def _onnx(session: Any, names: list[str]) -> Any:
-    shown = session.get_inputs()[0].name
+def _onnxruntime(session: Any, names: list[str]) -> Run:
+    input_name = session.get_inputs()[0].name
 
-    def run(pictures: np.ndarray) -> Maps:
-        return dict(zip(names, session.run(names, {shown: pictures}), strict=True))
+    def run(inputs: np.ndarray) -> dict[str, np.ndarray]:
+        return dict(zip(names, session.run(names, {input_name: inputs}), strict=True))
 
     return run
 
 
-def _openvino(path: Path, names: list[str], threads: int | None, at_once: int) -> Any:
+def _openvino(path: Path, names: list[str], threads: int | None, execution: Execution) -> Run:
     try:
         import openvino
     except ImportError:
-        remedy = "pip install 'tallymark[fast]', or leave out the runtime"
-        found = "the package openvino is not installed"
+        found, remedy = (
+            "the package openvino is not installed",
+            "pip install 'tallymark[fast]', or leave out the runtime",
+        )
         raise BadInput(Problem("no_runtime", "runtime=openvino", found, "openvino", remedy)) from None
-    settings = {"NUM_STREAMS": at_once} | ({"INFERENCE_NUM_THREADS": threads} if threads else {})
-    compiled = openvino.Core().compile_model(str(path), "CPU", {"PERFORMANCE_HINT": "LATENCY", **settings})
+    settings: dict[str, object] = {"PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": execution.concurrent_tiles}
+    if threads:
+        settings["INFERENCE_NUM_THREADS"] = threads
+    compiled = openvino.Core().compile_model(str(path), "CPU", settings)
     own = threading.local()  # a request serves one thread at a time
 
-    def run(pictures: np.ndarray) -> Maps:
+    def run(inputs: np.ndarray) -> dict[str, np.ndarray]:
         if not hasattr(own, "request"):
             own.request = compiled.create_infer_request()
-        told = own.request.infer(pictures, share_inputs=True)
-        return {name: np.array(told[name]) for name in names}
+        outputs = own.request.infer(inputs, share_inputs=True)
+        return {name: np.array(outputs[name]) for name in names}
 
     return run

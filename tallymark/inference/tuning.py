@@ -1,9 +1,9 @@
-"""Tuning: the cuts, the gate and the overlap that score best by the official rule, on items not trained with."""
+"""Tuning: the thresholds and the NMS overlap that score best by the official rule, on items held out from training."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -13,132 +13,148 @@ import polars as pl
 from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations, concat_items
 from tallymark.detector.coders import CODERS
-from tallymark.inference.pipeline import Candidates, concat_candidates
-from tallymark.inference.postprocess import apply_thresholds, merge, postprocess
+from tallymark.inference.candidates import Candidates, concat_candidates
+from tallymark.inference.postprocess import apply_thresholds, fuse, postprocess
 from tallymark.scoring.score import Score
 
 THRESHOLDS = tuple(k / 50 for k in range(4, 41))
 COARSE_THRESHOLDS = THRESHOLDS[3::4]
 CLASS_THRESHOLDS = THRESHOLDS[::2]
-NMS_IOUS = (0.3, 0.4, 0.5, 0.6, 0.7)
-MASK_SCALES = (1.0, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3)
-APART = {"cuboids": (0.05, 0.1, 0.2, 0.3, 0.4)}
-"""Overlaps of what cannot stand in one place with another."""
-IMAGE_THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+GRID = ("nms_iou", "image_threshold", "score_threshold")
+"""The fields that are tuned together; others follow one by one."""
 
 Rule = Callable[[Annotations[Any], Annotations[Any]], Score]
+"""An official rule: truth and predictions to a score."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """The recipe with the best settings, its score, and the whole curve: a row for each setting tried."""
+    """The recipe with the best settings, its score, and the curve: a row for each setting tried."""
 
     recipe: Recipe
     score: Score
     curve: pl.DataFrame
 
 
-def tune(raw: Candidates, truth: Annotations[Any], recipe: Recipe, rule: Rule, *, thorough: bool = True) -> Tuning:
-    """Try settings on predictions of items with known truth.
+def tune(
+    candidates: Candidates, truth: Annotations[Any], recipe: Recipe, rule: Rule, *, thorough: bool = True
+) -> Tuning:
+    """Try settings on the candidates of items with known truth.
 
-    thorough: overlaps and gates too, not only one cut; then, where there are several classes, a cut for each of them.
+    thorough: also the fields in the coder's search space, and, where there are several classes, a threshold for each.
+    Otherwise only one score threshold, coarsely, as checkpoint selection needs it.
     """
-    if raw.chances is not None:
-        score = rule(truth, postprocess(raw, recipe))
-        return Tuning(recipe, score, pl.DataFrame({"score": [score.value]}))
-    overlaps = APART.get(recipe.task, NMS_IOUS) if thorough and not CODERS[recipe.task].line else (recipe.nms_iou,)
-    gates = IMAGE_THRESHOLDS if thorough and recipe.task == "masks" else (recipe.image_threshold,)
-    cuts = THRESHOLDS if thorough else COARSE_THRESHOLDS
-    rows = list(_curve(raw, truth, recipe, rule, overlaps, gates, cuts))
-    curve = pl.DataFrame(rows, schema=["nms_iou", "image_threshold", "score_threshold", "score"], orient="row")
-    steady = _steady(np.array([row[3] for row in rows]).reshape(len(overlaps), len(gates), len(cuts)))
-    before = rule(truth, postprocess(raw, recipe))
-    if np.isnan(steady).all():  # the rule has no number for these items, so nothing is better than anything
+    coder = CODERS[recipe.task]
+    before = rule(truth, postprocess(candidates, recipe))
+    if coder.ranked:
+        return Tuning(recipe, before, pl.DataFrame({"score": [before.value]}))
+    search = Search(candidates, truth, rule)
+    space = coder.search if thorough else {}
+    tried = {
+        "nms_iou": space.get("nms_iou", (recipe.nms_iou,)),
+        "image_threshold": space.get("image_threshold", (recipe.image_threshold,)),
+        "score_threshold": THRESHOLDS if thorough else COARSE_THRESHOLDS,
+    }
+    rows = search.grid(recipe, tried)
+    curve = pl.DataFrame(rows, schema=[*GRID, "score"], orient="row")
+    smooth = _smooth(np.array([row[3] for row in rows]).reshape([len(values) for values in tried.values()]))
+    if np.isnan(smooth).all():  # the rule has no number for these items, so no setting is better than another
         return Tuning(recipe, before, curve)
     best = np.nanargmax if before.better == "higher" else np.nanargmin
-    overlap, gate, cut = (float(value) for value in rows[int(best(steady))][:3])
-    chosen = recipe.replace(nms_iou=overlap, image_threshold=gate, score_threshold=cut, class_thresholds="")
-    if thorough and recipe.task == "masks":
-        chosen, more = _tune_size(raw, truth, chosen, rule, best)
+    chosen = dict(zip(GRID, map(float, rows[int(best(smooth))][:3]), strict=True))
+    tuned = recipe.replace(**chosen, class_thresholds="")
+    if "mask_scale" in space:
+        tuned, more = _tune_mask_scale(search, tuned, space["mask_scale"], best)
         curve = pl.concat([curve.with_columns(mask_scale=pl.lit(float(recipe.mask_scale))), more], how="diagonal")
-    if thorough and raw.found is not None and len(raw.found.classes) > 1:
-        chosen, more = _tune_classes(raw, truth, chosen, rule, best)
+    if thorough and len(candidates.objects.classes) > 1:
+        tuned, more = _tune_classes(search, tuned, best)
         curve = pl.concat([curve.with_columns(pl.lit("").alias("class")), more], how="diagonal")
-    return Tuning(chosen, rule(truth, postprocess(raw, chosen)), curve)
+    return Tuning(tuned, rule(truth, postprocess(candidates, tuned)), curve)
 
 
-def _tune_size(
-    raw: Candidates, truth: Annotations[Any], recipe: Recipe, rule: Rule, best: Callable[[np.ndarray], np.intp]
+@dataclass(frozen=True, eq=False)
+class Search:
+    """Scores of one set of candidates under several settings."""
+
+    candidates: Candidates
+    truth: Annotations[Any]
+    rule: Rule
+    _fused: dict[float, Candidates] = field(default_factory=dict)
+
+    def grid(self, recipe: Recipe, tried: dict[str, tuple[float, ...]]) -> list[tuple[float, float, float, float]]:
+        """A row for each combination; candidates are fused once for each overlap."""
+        rows = []
+        for nms_iou in tried["nms_iou"]:
+            fused = self.fuse(recipe.replace(nms_iou=nms_iou))
+            for image_threshold, threshold in product(tried["image_threshold"], tried["score_threshold"]):
+                changed = recipe.replace(image_threshold=image_threshold, score_threshold=threshold)
+                score = self.rule(self.truth, apply_thresholds(fused, changed)).value
+                rows.append((nms_iou, image_threshold, threshold, score))
+        return rows
+
+    def each(self, recipes: Sequence[Recipe]) -> np.ndarray:
+        """The score of each recipe; all have one way of fusion."""
+        fused = self.fuse(recipes[0])
+        return np.array([self.rule(self.truth, apply_thresholds(fused, recipe)).value for recipe in recipes])
+
+    def fuse(self, recipe: Recipe) -> Candidates:
+        """Fused candidates, kept for the next question, which is mostly about the same overlap."""
+        if recipe.nms_iou not in self._fused:
+            self._fused.clear()
+            self._fused[recipe.nms_iou] = fuse(self.candidates, recipe)
+        return self._fused[recipe.nms_iou]
+
+
+def _tune_mask_scale(
+    search: Search, recipe: Recipe, scales: tuple[float, ...], best: Callable[[np.ndarray], np.intp]
 ) -> tuple[Recipe, pl.DataFrame]:
-    """How much larger masks should be than they were told, with the other settings as they are."""
-    merged = merge(raw, recipe)
-    scores = [rule(truth, apply_thresholds(merged, raw, recipe.replace(mask_scale=grow))).value for grow in MASK_SCALES]
-    fixed = {
-        "nms_iou": recipe.nms_iou,
-        "image_threshold": recipe.image_threshold,
-        "score_threshold": recipe.score_threshold,
-    }
-    curve = pl.DataFrame(
-        [{**fixed, "score": score, "mask_scale": grow} for grow, score in zip(MASK_SCALES, scores, strict=True)]
-    )
-    return recipe.replace(mask_scale=MASK_SCALES[int(best(_steady(np.array(scores))))]), curve
+    """How much larger masks should be than predicted, with the other settings as they are."""
+    scores = search.each([recipe.replace(mask_scale=scale) for scale in scales])
+    fixed = recipe.at("postprocessing")
+    rows = [
+        {**{name: fixed[name] for name in GRID}, "score": score, "mask_scale": scale}
+        for scale, score in zip(scales, scores.tolist(), strict=True)
+    ]
+    return recipe.replace(mask_scale=scales[int(best(_smooth(scores)))]), pl.DataFrame(rows)
 
 
-def _tune_classes(
-    raw: Candidates, truth: Annotations[Any], recipe: Recipe, rule: Rule, best: Callable[[np.ndarray], np.intp]
-) -> tuple[Recipe, pl.DataFrame]:
-    """A cut for each class, the commonest first, with those of the others as they are by then."""
-    if raw.found is None:
-        raise ValueError("no candidates to cut")
-    merged, names = merge(raw, recipe), raw.found.classes
-    found = np.bincount(raw.found.labels, minlength=len(names)) > 0
-    common = np.argsort(-np.bincount(truth.labels, minlength=len(names))[: len(names)], kind="stable")
-    cuts, rows = dict[str, float](), []
-    for name in (names[kind] for kind in common.tolist() if found[kind]):
-        tried = [recipe.replace(class_thresholds=_listed(cuts | {name: cut})) for cut in CLASS_THRESHOLDS]
-        scores = [rule(truth, apply_thresholds(merged, raw, one)).value for one in tried]
-        rows += [(name, cut, score) for cut, score in zip(CLASS_THRESHOLDS, scores, strict=True)]
-        cuts[name] = CLASS_THRESHOLDS[int(best(_steady(np.array(scores))))]
-    curve = pl.DataFrame(
-        rows, schema={"class": pl.String, "score_threshold": pl.Float64, "score": pl.Float64}, orient="row"
-    )
-    return recipe.replace(class_thresholds=_listed(cuts)), curve
+def _tune_classes(search: Search, recipe: Recipe, best: Callable[[np.ndarray], np.intp]) -> tuple[Recipe, pl.DataFrame]:
+    """A threshold for each class, the most frequent first, with those of the others as they are by then."""
+    objects = search.candidates.objects
+    names = objects.classes
+    predicted = np.bincount(objects.labels, minlength=len(names)) > 0
+    frequency = np.bincount(search.truth.labels, minlength=len(names))[: len(names)]
+    thresholds = dict[str, float]()
+    rows = []
+    for label in np.argsort(-frequency, kind="stable").tolist():
+        if not predicted[label]:
+            continue
+        name = names[label]
+        tried = [recipe.replace(class_thresholds=_listed(thresholds | {name: one})) for one in CLASS_THRESHOLDS]
+        scores = search.each(tried)
+        rows += [(name, one, score) for one, score in zip(CLASS_THRESHOLDS, scores.tolist(), strict=True)]
+        thresholds[name] = CLASS_THRESHOLDS[int(best(_smooth(scores)))]
+    schema = {"class": pl.String, "score_threshold": pl.Float64, "score": pl.Float64}
+    return recipe.replace(class_thresholds=_listed(thresholds)), pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _listed(cuts: dict[str, float]) -> str:
-    return ", ".join(f"{name} {cut:g}" for name, cut in cuts.items())
+def _listed(thresholds: dict[str, float]) -> str:
+    return ", ".join(f"{name} {threshold:g}" for name, threshold in thresholds.items())
 
 
-def _steady(scores: np.ndarray) -> np.ndarray:
-    """A single lucky setting does not win: each counts with its neighbours along the cut, the last axis."""
+def _smooth(scores: np.ndarray) -> np.ndarray:
+    """Each score averaged with its neighbours along the last axis, so that no single lucky setting wins."""
     wide = np.pad(scores, [(0, 0)] * (scores.ndim - 1) + [(1, 1)], mode="edge")
-    steady: np.ndarray = (wide[..., :-2] + 2 * wide[..., 1:-1] + wide[..., 2:]) / 4
-    return steady
+    smooth: np.ndarray = (wide[..., :-2] + 2 * wide[..., 1:-1] + wide[..., 2:]) / 4
+    return smooth
 
 
-def cross_tuned(parts: Sequence[Candidates], truths: Sequence[Annotations[Any]], recipe: Recipe, rule: Rule) -> Score:
-    """The score when each part is settled by what was tuned on the others, so that no item helps itself."""
-    settled = []
+def cross_tune(parts: Sequence[Candidates], truths: Sequence[Annotations[Any]], recipe: Recipe, rule: Rule) -> Score:
+    """The score when each part is post-processed by settings tuned on the others, so that none tunes itself."""
+    predictions = []
     for number, part in enumerate(parts):
         others = [k for k in range(len(parts)) if k != number]
-        truth = concat_items([truths[k] for k in others])
-        settled.append(
-            postprocess(part, tune(concat_candidates([parts[k] for k in others]), truth, recipe, rule).recipe)
-        )
-    return rule(concat_items(truths), concat_items(settled))
-
-
-def _curve(
-    raw: Candidates,
-    truth: Annotations[Any],
-    recipe: Recipe,
-    rule: Rule,
-    overlaps: tuple[float, ...],
-    gates: tuple[float, ...],
-    cuts: tuple[float, ...],
-) -> Iterator[tuple[float, float, float, float]]:
-    for overlap in overlaps:
-        merged = merge(raw, recipe.replace(nms_iou=overlap))
-        for gate, cut in product(gates, cuts):
-            kept = apply_thresholds(merged, raw, recipe.replace(image_threshold=gate, score_threshold=cut))
-            yield overlap, gate, cut, rule(truth, kept).value
+        candidates = concat_candidates([parts[k] for k in others])
+        tuning = tune(candidates, concat_items([truths[k] for k in others]), recipe, rule)
+        predictions.append(postprocess(part, tuning.recipe))
+    return rule(concat_items(truths), concat_items(predictions))

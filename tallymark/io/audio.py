@@ -196,4 +196,4 @@ def _reason(error: Exception) -> str:
     return str(getattr(error, "error_string", error)).rstrip(".")
 
 
-RECORDING = Medium("recording", frozenset(AUDIO_SUFFIXES), inspect_recording)
+RECORDING = Medium("audio", "recording", frozenset(AUDIO_SUFFIXES), inspect_recording)

@@ -89,4 +89,4 @@ def _refused(error: Exception) -> BadMedia:
     return BadMedia(kind, str(error) or type(error).__name__)
 
 
-IMAGE = Medium("picture", frozenset(IMAGE_SUFFIXES), inspect_image)
+IMAGE = Medium("image", "image", frozenset(IMAGE_SUFFIXES), inspect_image)

@@ -43,8 +43,13 @@ class Inspection:
 
 @dataclass(frozen=True)
 class Medium:
-    """A kind of file. `look` opens one, reads it whole, and raises `BadMedia` where that fails."""
+    """A type of media file.
 
+    modality: `image`, `audio` or `lidar`. noun: what one is called: image, recording or sweep.
+    inspect: opens a file, reads all of it, and raises `BadMedia` if that fails.
+    """
+
+    modality: str
     noun: str
     suffixes: frozenset[str]
     inspect: Callable[[Path], Inspection]

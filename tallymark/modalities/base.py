@@ -7,6 +7,7 @@ backbone, and how training samples are made. Nothing else asks whether a data se
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.detector.tta import TTATransform
 from tallymark.geometry.poses import Poses
+from tallymark.io.media import BadMedia
 from tallymark.modalities.sample import Sample
 
 if TYPE_CHECKING:
@@ -111,3 +113,27 @@ class Modality(Protocol):
 
     def fingerprint(self, catalog: Catalog, item: int, recipe: Any) -> list[object]:
         """What identifies an item's files as they are now: changed files are predicted anew."""
+
+    def resolution_note(self, size: np.ndarray, recipe: Any) -> str:
+        """What to tell the user where items of this size (n, 2) are unlike the training data; "" if nothing."""
+
+
+def identity(grid: np.ndarray) -> np.ndarray:
+    """The rasterizer of media that are grids already."""
+    return grid
+
+
+def path_of(catalog: Catalog, item: int) -> Path:
+    """The file of an item; a `BadMedia` if it is missing."""
+    path = catalog.path(item)
+    if path is None:
+        raise BadMedia("missing_media", "no file", "get the file, or exclude the item")
+    return path
+
+
+def fingerprint_file(path: Path | None) -> list[object]:
+    """Path, size and time of change of a file."""
+    if path is None or not path.exists():
+        return [str(path)]
+    status = path.stat()
+    return [str(path.resolve()), status.st_size, status.st_mtime_ns]

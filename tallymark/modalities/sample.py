@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tallymark.geometry import Boxes, Geometry, Labels, Masks, RotatedBoxes
-
-Shapes = Boxes | RotatedBoxes | Masks | Labels
+from tallymark.geometry import Geometry, ImageGeometry
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +22,7 @@ class Sample:
     """
 
     picture: np.ndarray
-    shapes: Shapes
+    shapes: Geometry
     label: np.ndarray
     weight: np.ndarray
     side: int | None = None
@@ -36,28 +34,35 @@ class Sample:
         if not len(self.shapes) == len(self.label) == len(self.weight):
             raise ValueError(f"{len(self.shapes)} shapes, {len(self.label)} labels, {len(self.weight)} weights")
 
-    @classmethod
-    def of(cls, picture: np.ndarray, shapes: Shapes, label: np.ndarray) -> Sample:
-        """With weights of 1 each; those of several labels of one picture sum to 1."""
-        share = 1 / max(len(shapes), 1) if isinstance(shapes, Labels) else 1.0
-        return cls(picture, shapes, np.asarray(label), np.full(len(shapes), share))
-
     @property
     def extent(self) -> tuple[int, int]:
         """Height and width of what the shapes lie in."""
         return self.picture.shape[:2] if self.side is None else (self.side, self.side)
 
-    def weighed(self, by: float) -> Sample:
+
+@dataclass(frozen=True, eq=False)
+class ImageSample(Sample):
+    """An image and its objects, with shapes that follow the image when it is transformed."""
+
+    shapes: ImageGeometry
+
+    @classmethod
+    def of(cls, picture: np.ndarray, shapes: ImageGeometry, label: np.ndarray) -> ImageSample:
+        """With weights of 1 each; those of several labels of one picture sum to 1."""
+        share = 1.0 if shapes.localized else 1 / max(len(shapes), 1)
+        return cls(picture, shapes, np.asarray(label), np.full(len(shapes), share))
+
+    def weighed(self, by: float) -> ImageSample:
         """The same, with all weights multiplied."""
         return replace(self, weight=self.weight * by)
 
 
-def gather(picture: np.ndarray, samples: Sequence[Sample]) -> Sample:
+def gather(picture: np.ndarray, samples: Sequence[ImageSample]) -> ImageSample:
     """A picture with the objects of all the samples, which are placed in it already."""
-    shapes: Geometry = samples[0].shapes
+    shapes = samples[0].shapes
     for sample in samples[1:]:
         shapes = shapes.concat(sample.shapes)
     label, weight = (
         np.concatenate(c) for c in zip(*((sample.label, sample.weight) for sample in samples), strict=True)
     )
-    return Sample(picture, shapes, label, weight)  # type: ignore[arg-type]  # of the samples' own kind
+    return ImageSample(picture, shapes, label, weight)

@@ -13,7 +13,7 @@ import polars as pl
 from tallymark.data.annotations import Annotations
 from tallymark.datasets.audio_dataset import DAY
 from tallymark.geometry import Events
-from tallymark.inference.recall_curve import PRICES, RecallCurve
+from tallymark.inference.recall_curve import QUOTED_RATES, RecallCurve
 from tallymark.reporting import plots
 from tallymark.reporting.humanize import count, number, plural
 from tallymark.reporting.page import Section, cards, page, table
@@ -180,7 +180,7 @@ def write_recall_page(curve: RecallCurve, cut: float, out: Path, *, title: str) 
         f"The marked point is the cut {cut:g}, tuned by the score. No false positive is drawn as half of one.",
         marked=marked,
     )
-    prices = {price: plural(price, "false positive") for price in PRICES}
+    prices = {price: plural(price, "false positive") for price in QUOTED_RATES}
     quoted = [(number(curve.recall_at(price)), f"recall at {words} an hour") for price, words in prices.items()]
     lead = f"Measured on {number(curve.hours)} hours of recordings that the models did not learn from."
     told = table(list(rows.columns), rows.iter_rows())

@@ -197,7 +197,7 @@ def _edges(masks: Masks, mask: int) -> list[np.ndarray]:
 
     OpenCV runs through the middles of the outermost pixels: of pixels cut into quarters, that is nearly their edge.
     """
-    frame, fine = masks.frame, 4
+    frame, fine = masks.bounds, 4
     left, top = int(frame.first[mask]), int(frame.upper[mask])
     own = masks.picture(mask)[top : int(frame.lower[mask]), left : int(frame.last[mask]) + 1]
     if not own.size:

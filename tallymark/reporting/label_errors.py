@@ -57,11 +57,11 @@ def write_label_errors(catalog: Catalog, suspects: pl.DataFrame, out: Path, *, t
 
 def confusions(suspects: pl.DataFrame) -> pl.DataFrame:
     """Pairs of a label and the class told instead, the most frequent first: names, how often, how often reversed."""
-    pairs = suspects.group_by("label", "told").agg(pl.first("label_name", "told_name"), pictures=pl.len())
-    back = pairs.select(label="told", told="label", reverse="pictures")
-    both = pairs.join(back, ["label", "told"], "left").with_columns(pl.col("reverse").fill_null(0))
-    ranked = both.sort("pictures", "label", "told", descending=[True, False, False])
-    return ranked.select("label_name", "told_name", "pictures", "reverse")
+    pairs = suspects.group_by("label", "predicted").agg(pl.first("label_name", "predicted_name"), pictures=pl.len())
+    back = pairs.select(label="predicted", predicted="label", reverse="pictures")
+    both = pairs.join(back, ["label", "predicted"], "left").with_columns(pl.col("reverse").fill_null(0))
+    ranked = both.sort("pictures", "label", "predicted", descending=[True, False, False])
+    return ranked.select("label_name", "predicted_name", "pictures", "reverse")
 
 
 def _tiles(catalog: Catalog, suspects: pl.DataFrame) -> list[str]:
@@ -72,8 +72,8 @@ def _tiles(catalog: Catalog, suspects: pl.DataFrame) -> list[str]:
 
 def _tile(catalog: Catalog, item: int, suspect: Mapping[str, Any]) -> str:
     """What the models tell above the name, the label below it; the label also stands in the picture."""
-    told = f"{suspect['told_name']}? {share(suspect['chance_of_told'], 1)}"
-    label = f"labelled {suspect['label_name']}: {share(suspect['chance_of_label'], 1)}"
+    told = f"{suspect['predicted_name']}? {share(suspect['predicted_probability'], 1)}"
+    label = f"labelled {suspect['label_name']}: {share(suspect['label_probability'], 1)}"
     return tile(_picture(catalog, item), suspect["item"], [label], told)
 
 

@@ -94,7 +94,7 @@ def _extremes(catalog: Catalog, seen: Survey) -> Iterator[Pick]:
         yield from _by_size(catalog, usable)
         yield from _by_class(catalog, usable)
     width, height = seen.extent.T
-    if catalog.medium.noun == "picture":
+    if catalog.medium.noun == "image":
         yield from _ends(seen.bright, usable, "brightest: mean grey level {}", "darkest: mean grey level {}")
         yield from _ends(
             seen.contrast, usable, "most contrast: grey levels spread by {}", "least contrast: grey levels spread by {}"

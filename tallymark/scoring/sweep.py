@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from tallymark.geometry import Pairs, Solid
+from tallymark.geometry import Pairs, Spatial
 from tallymark.scoring.matching import Match, match
 
 Comparison = Literal["gt", "ge"]
@@ -37,8 +37,8 @@ class Sweep:
 
 
 def sweep(
-    truth: Solid,
-    predicted: Solid,
+    truth: Spatial,
+    predicted: Spatial,
     truth_group: np.ndarray,
     predicted_group: np.ndarray,
     groups: int,

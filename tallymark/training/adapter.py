@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from tallymark.detector.network import Network
-from tallymark.inference.pipeline import Maps, Model
+from tallymark.inference.pipeline import Model
 
 
 def as_model(network: Network) -> Model:
@@ -14,7 +14,7 @@ def as_model(network: Network) -> Model:
     device = next(network.parameters()).device
 
     @torch.inference_mode()
-    def show(pictures: np.ndarray) -> Maps:
+    def show(pictures: np.ndarray) -> dict[str, np.ndarray]:
         seen = torch.from_numpy(pictures).permute(0, 3, 1, 2).to(device).float()
         return {name: part.float().numpy(force=True) for name, part in network.readout(seen).items()}
 

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from tallymark.core.parallel import ahead
 from tallymark.core.recipe import Recipe
-from tallymark.detector.coders import CODERS, ShapeCoder
+from tallymark.detector.center_coder import CenterCoder
+from tallymark.detector.coders import CODERS
 from tallymark.detector.mask_refinement import FINE, draw_coverage
 from tallymark.detector.network import CenterTargets
 from tallymark.detector.targets import draw_targets
@@ -118,16 +119,16 @@ class Batches:
         return torch.from_numpy(chances * (1 - smoothing) + smoothing / self.classes)
 
 
-def center_targets(windows: Sequence[Sample], code: ShapeCoder, classes: int, stride: int) -> CenterTargets:
+def center_targets(windows: Sequence[Sample], code: CenterCoder, classes: int, stride: int) -> CenterTargets:
     """The targets of a batch of windows."""
     height, width = (side // stride for side in windows[0].extent)
-    height = 1 if code.line else height
+    height = 1 if code.one_dimensional else height
     drawn, shapes, covers = [], [], []
     for window in windows:
-        small: Any = window.shapes.scale(1 / stride)  # type: ignore[union-attr]  # labels have no centres
+        small: Any = window.shapes.scale(1 / stride)  # labels have no centres
         ground = code.footprint(small)
-        targets = draw_targets(ground, window.label, classes, (height, width), BLUNT if code.covers else 1.0)
-        if code.covers:
+        targets = draw_targets(ground, window.label, classes, (height, width), BLUNT if code.predicts_coverage else 1.0)
+        if code.predicts_coverage:
             covers.append(draw_coverage(ground.scale(FINE), (FINE * height, FINE * width)))
         drawn.append(targets)
         shapes.append(small.take(targets.object))

@@ -6,7 +6,8 @@ from tallymark.core.problems import EVERY, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.data.catalog import Catalog
 from tallymark.detector.network import Network
-from tallymark.inference.pipeline import Candidates, infer
+from tallymark.inference.candidates import Candidates
+from tallymark.inference.pipeline import infer
 from tallymark.inference.tuning import Rule, Tuning, tune
 from tallymark.training.adapter import as_model
 from tallymark.training.loop import Evaluation
@@ -23,7 +24,7 @@ class Evaluator:
         """What the network says of every item; `problems` has those that could not be read this time."""
         classes = () if self.catalog.truth is None else self.catalog.truth.classes
         self.problems = Problems(EVERY)
-        return infer(self.catalog, [as_model(network)], self.recipe, self.problems, "judging", classes)
+        return infer(self.catalog, [as_model(network)], self.recipe, self.problems, classes=classes, title="evaluating")
 
     def tuned(self, raw: Candidates, *, thorough: bool) -> Tuning:
         if self.catalog.truth is None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from tallymark.detector.network import Network
-from tallymark.inference.metadata import KEY, Metadata
+from tallymark.inference.metadata import KEY, ModelMetadata
 
 INPUT = "input"
 
@@ -27,7 +27,7 @@ class Readout(nn.Module):
         return tuple(self.network.readout(pictures.permute(0, 3, 1, 2).float()).values())
 
 
-def export(network: Network, card: Metadata, path: Path, *, half: bool = False) -> None:
+def export(network: Network, card: ModelMetadata, path: Path, *, half: bool = False) -> None:
     """Write the model file. `half`: weights in half precision, for half the size; they are computed with as ever."""
     import onnx
 

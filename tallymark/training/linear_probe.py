@@ -15,7 +15,7 @@ from tallymark.core.problems import EVERY, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.data.catalog import Catalog
 from tallymark.detector.network import Classifier
-from tallymark.inference.pipeline import Maps, Model, infer
+from tallymark.inference.pipeline import Model, infer_outputs
 
 PENALTY = 0.05
 """On the squares of the weights, of features that spread by 1: with a thousand features and few pictures, much."""
@@ -30,18 +30,17 @@ def init_classifier(network: Classifier, catalog: Catalog, recipe: Recipe) -> No
     """Fit the last layer of a network to a labelled catalog, whose pictures are shown as they are in prediction."""
     chosen = np.random.default_rng(recipe.seed).permutation(len(catalog))[:ENOUGH]
     catalog = catalog.select(np.sort(chosen))
-    raw, truth = (
-        infer(catalog, [as_features(network)], recipe.replace(tta=1), Problems(EVERY), "first look"),
-        catalog.truth,
-    )
-    if truth is None or raw.chances is None:
+    truth = catalog.truth
+    if truth is None:
         return
+    problems = Problems(EVERY)
+    found = infer_outputs(catalog, [as_features(network)], recipe.replace(tta=1), problems, title="linear probe")
+    number, features = zip(*((item, outputs["classes"]) for item, outputs in found), strict=True)
     last = network.head.linear
     wanted = np.full((len(catalog), last.out_features), recipe.label_smoothing / last.out_features)
     wanted[truth.item, truth.labels] += 1 - recipe.label_smoothing
-    seen = np.isfinite(raw.size[:, 0])
-    features, chances = (torch.from_numpy(part[seen]).to(last.weight) for part in (raw.chances, wanted))
-    weight, bias = fit_linear(features, chances)
+    rows = (np.array(features), wanted[np.array(number)])
+    weight, bias = fit_linear(*(torch.from_numpy(part).to(last.weight) for part in rows))
     with torch.no_grad():
         last.weight.copy_(weight)
         last.bias.copy_(bias)
@@ -54,7 +53,7 @@ def as_features(network: Classifier) -> Model:
     device = network.head.linear.weight.device
 
     @torch.inference_mode()
-    def show(pictures: np.ndarray) -> Maps:
+    def show(pictures: np.ndarray) -> dict[str, np.ndarray]:
         seen = torch.from_numpy(pictures).permute(0, 3, 1, 2).to(device).float()
         return {"classes": pool(backbone(seen)[-1]).numpy(force=True)}
 

@@ -19,11 +19,11 @@ from tallymark.data.items import Items
 from tallymark.detector.network import Classifier, Network, make_network
 from tallymark.detector.weights import WEIGHTS, read_state, write_state
 from tallymark.geometry import Events
-from tallymark.inference.metadata import Metadata
-from tallymark.inference.pipeline import Candidates, concat_candidates
-from tallymark.inference.recall_curve import RecallCurve, measure
+from tallymark.inference.candidates import Candidates, concat_candidates
+from tallymark.inference.metadata import ModelMetadata
+from tallymark.inference.recall_curve import RecallCurve, measure_recall
 from tallymark.inference.run import MODEL, Run
-from tallymark.inference.tuning import Rule, Tuning, cross_tuned, tune
+from tallymark.inference.tuning import Rule, Tuning, cross_tune, tune
 from tallymark.modalities.audio.dataset import AudioDataset
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.image.dataset import ImageDataset
@@ -112,12 +112,12 @@ def train(plan: Plan) -> Trained | None:
         tuning, score = settle_on(plan, told, held)
         raw, curve = concat_candidates(told), None
         if isinstance(plan.recipe, AudioRecipe):
-            curve = measure(raw, concat_items([_truth(one.judged) for one in held]), plan.recipe, plan.rule)
+            curve = measure_recall(raw, concat_items([_truth(one.judged) for one in held]), plan.recipe, plan.rule)
         if curve is not None:
             score = replace(score, details=score.details | curve.quoted())
         facts = {"score": score.value, "judged": sum(len(one.judged) for one in held)}
         prices = {} if curve is None else curve.as_dict()
-        card = Metadata(plan.challenge, tuning.recipe, classes, facts, prices, usual_length(plan.catalog))
+        card = ModelMetadata(plan.challenge, tuning.recipe, classes, facts, prices, usual_length(plan.catalog))
         for network, one in zip(networks, held, strict=True):
             export(network, card, one.folder / MODEL)
         run.end(tuning, score, problems, curve)
@@ -240,7 +240,7 @@ def settle_on(plan: Plan, told: Sequence[Candidates], held: Sequence[Held]) -> t
     tuning = tune(concat_candidates(told), concat_items(truths), plan.recipe, plan.rule)
     if len(told) == 1:
         return tuning, tuning.score
-    return tuning, cross_tuned(told, truths, plan.recipe, plan.rule)
+    return tuning, cross_tune(told, truths, plan.recipe, plan.rule)
 
 
 def _truth(catalog: Catalog) -> Annotations[Any]:

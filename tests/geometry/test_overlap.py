@@ -120,8 +120,8 @@ def test_run_overlap_equals_dense_masks(seed: int) -> None:
 
 def test_both_ways_of_comparing_masks_are_used() -> None:
     masks = random_masks(40, np.random.default_rng(3))
-    assert masks.frame.plain.any()
-    assert not masks.frame.plain.all()
+    assert masks.bounds.plain.any()
+    assert not masks.bounds.plain.all()
 
 
 @given(st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=4))

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tallymark.geometry import Boxes, Cuboids, Events, Masks, RotatedBoxes, Solid
+from tallymark.geometry import Boxes, Cuboids, Events, Masks, RotatedBoxes, Spatial
 from tallymark.geometry import pairs as pairs_module
 from tallymark.geometry.pairs import ragged
 
 
 def every_pair(
-    a: Solid, b: Solid, group_a: np.ndarray, group_b: np.ndarray, least: float
+    a: Spatial, b: Spatial, group_a: np.ndarray, group_b: np.ndarray, least: float
 ) -> dict[tuple[int, int], float]:
     i, j = np.nonzero(group_a[:, None] == group_b[None])
     with np.errstate(all="ignore"):
@@ -22,14 +22,14 @@ def every_pair(
     return dict(zip(zip(i[kept].tolist(), j[kept].tolist(), strict=True), intersection[kept].tolist(), strict=True))
 
 
-def assert_same_pairs(a: Solid, b: Solid, group_a: np.ndarray, group_b: np.ndarray, least: float) -> None:
+def assert_same_pairs(a: Spatial, b: Spatial, group_a: np.ndarray, group_b: np.ndarray, least: float) -> None:
     found = a.pairs(b, group_a, group_b, least)
     keys = list(zip(found.first.tolist(), found.second.tolist(), strict=True))
     assert len(set(keys)) == len(keys)
     assert dict(zip(keys, found.intersection.tolist(), strict=True)) == every_pair(a, b, group_a, group_b, least)
 
 
-def random_shapes(kind: str, count: int, rng: np.random.Generator) -> Solid:
+def random_shapes(kind: str, count: int, rng: np.random.Generator) -> Spatial:
     place = rng.uniform(0, 30, (count, 3)) + rng.choice([0, 2742.25])
     size = rng.uniform(0.5, 20, (count, 3))
     turn = rng.uniform(-7, 7, (count, 1))

@@ -306,7 +306,7 @@ def test_what_cannot_be_merged() -> None:
     boxes = one_item(Boxes.of(np.array([0.0, 0, 1, 1])), [1])
     with pytest.raises(ValueError, match="none of"):
         fuse_overlapping(boxes, "average", 0.5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="share"):
+    with pytest.raises(ValueError, match="between 0 and 1"):
         fuse_overlapping(boxes, "nms", 1.5)
     with pytest.raises(ValueError, match="Labels do not overlap"):
         fuse_overlapping(one_item(Labels(np.array([1])), [1]), "nms", 0.5)

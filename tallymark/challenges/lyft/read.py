@@ -18,7 +18,7 @@ from tallymark.io.lidar import SWEEP, inspect_sweep
 from tallymark.io.media import Medium
 
 COLUMNS = 5
-LYFT_SWEEP = Medium("sweep", SWEEP.suffixes, partial(inspect_sweep, columns=COLUMNS))
+LYFT_SWEEP = Medium("lidar", "sweep", SWEEP.suffixes, partial(inspect_sweep, columns=COLUMNS))
 
 
 def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:

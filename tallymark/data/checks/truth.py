@@ -12,7 +12,7 @@ from tallymark.core.problems import Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.checks.media import Seen, extents
-from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks, Solid
+from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks, Spatial
 
 TINY_SIDE, TINY_AREA = 5 / 1024, 50 / 1024**2
 """Boxes up to this share of a side, or below this share of the picture, are slivers."""
@@ -58,7 +58,7 @@ class Evaluate:
                 )
             )
 
-    def twins(self, kind: str, shapes: Solid, expected: str) -> None:
+    def twins(self, kind: str, shapes: Spatial, expected: str) -> None:
         """Objects that are nearly the same as an earlier one of their item; exact repetitions are duplicates."""
         pairs = shapes.pairs(shapes, self.truth.item, self.truth.item, TWINS)
         later = pairs.first < pairs.second

@@ -14,9 +14,9 @@ from tallymark.geometry import Events
 from tallymark.inference.pipeline import Model, infer
 from tallymark.io.media import BadMedia
 from tallymark.modalities.audio.augmentation import change_levels, paste_call
+from tallymark.modalities.audio.config import spectrogram_config
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.audio.spectrogram import spectrogram
-from tallymark.modalities.inputs import spectrogram_config
 from tallymark.modalities.sample import Sample
 
 NEAR = 3.0
@@ -135,7 +135,7 @@ class AudioDataset:
 
     def mine_hard_negatives(self, model: Model) -> None:
         """Find where a model hears calls that are not there, to learn from these places."""
-        found = infer(self.catalog, [model], self.recipe, Problems(EVERY), "finding false alarms").found
+        found = infer(self.catalog, [model], self.recipe, Problems(EVERY), title="mining hard negatives").objects
         if found is None:
             return
         loud = found.filter(found.scores >= ALARM)

@@ -1,13 +1,71 @@
-"""The modality of its medium."""
+"""Recordings: streamed as a spectrogram, in tiles that overlap by the receptive field of the network."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tallymark.core.parallel import in_background
+from tallymark.core.problems import BadInput, Problem
+from tallymark.data.catalog import Catalog
+from tallymark.detector.tta import TTATransform
+from tallymark.io.audio import read_header
+from tallymark.modalities.audio.config import spectrogram_config
 from tallymark.modalities.audio.recipe import AudioRecipe
+from tallymark.modalities.audio.spectrogram import spectrogram
+from tallymark.modalities.audio.tiling import audio_tiles, context_frames
+from tallymark.modalities.base import Dataset, ModelInput, fingerprint_file, identity, path_of
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 class AudioModality:
+    """Recordings of any length and sample rate, as spectrograms (bins, frames, 1)."""
+
     name = "audio"
     recipe_type = AudioRecipe
+    concurrent_tiles = True
+
+    def validate(self, recipe: AudioRecipe) -> None:
+        spectrogram_config(recipe)
+        if recipe.tta != 1:
+            found, expected = f"tta={recipe.tta}", "tta=1: time has one direction only"
+            raise BadInput(Problem("bad_option", "recipe", found, expected, "leave it out"))
+
+    def open(self, catalog: Catalog, item: int, recipe: AudioRecipe) -> ModelInput:
+        path = path_of(catalog, item)
+        config = spectrogram_config(recipe)
+        seconds = read_header(path).seconds
+        tiles = audio_tiles(spectrogram(path, config), context_frames(recipe))
+        return ModelInput((seconds, np.nan), in_background(tiles), recipe.hop_seconds)
+
+    def rasterizer(self, recipe: AudioRecipe) -> Callable[[np.ndarray], np.ndarray]:
+        return identity
+
+    def apply_tta(self, grid: np.ndarray, transform: TTATransform, recipe: AudioRecipe) -> np.ndarray:
+        return transform.apply(grid)
+
+    def peak_distance(self, recipe: AudioRecipe) -> int:
+        return max(round(recipe.min_event_gap / recipe.hop_seconds / recipe.stride), 1)
+
+    def encoder(self, recipe: AudioRecipe) -> nn.Module:
+        from tallymark.detector.encoders import GridEncoder
+
+        return GridEncoder(1)
+
+    def dataset(self, catalog: Catalog, recipe: AudioRecipe) -> Dataset:
+        from tallymark.modalities.audio.dataset import AudioDataset
+
+        return AudioDataset(catalog, recipe)
+
+    def fingerprint(self, catalog: Catalog, item: int, recipe: AudioRecipe) -> list[object]:
+        return [catalog.items.ids[item], fingerprint_file(catalog.path(item))]
+
+    def resolution_note(self, size: np.ndarray, recipe: AudioRecipe) -> str:
+        return ""
 
 
 MODALITY = AudioModality()

@@ -11,18 +11,18 @@ from tallymark.modalities.image.crop import cut
 from tallymark.modalities.image.mixing import cutmix, mixup, mosaic
 from tallymark.modalities.image.photometric import change_light
 from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.sample import Sample
+from tallymark.modalities.sample import ImageSample
 
 
 def make_window(
     rng: np.random.Generator,
-    load: Callable[[int], Sample],
+    load: Callable[[int], ImageSample],
     index: int,
     count: int,
     recipe: ImageRecipe,
     *,
     calm: bool = False,
-) -> Sample:
+) -> ImageSample:
     """A window of `recipe.crop` pixels across and down of picture `index`, changed by chance as the recipe says.
 
     `load` gives each of the `count` pictures at the size that the model is to see, and all with one kind of shapes;
@@ -33,9 +33,9 @@ def make_window(
 
 
 def _mixed(
-    rng: np.random.Generator, load: Callable[[int], Sample], index: int, count: int, recipe: ImageRecipe
-) -> Sample:
-    def other() -> Sample:
+    rng: np.random.Generator, load: Callable[[int], ImageSample], index: int, count: int, recipe: ImageRecipe
+) -> ImageSample:
+    def other() -> ImageSample:
         return load((index + int(rng.integers(1, count))) % count if count > 1 else index)
 
     if rng.random() < recipe.mosaic:
@@ -50,5 +50,5 @@ def _mixed(
     return window
 
 
-def _plain(rng: np.random.Generator, sample: Sample, recipe: ImageRecipe) -> Sample:
+def _plain(rng: np.random.Generator, sample: ImageSample, recipe: ImageRecipe) -> ImageSample:
     return cut(rng, sample, recipe, recipe.crop_size, recipe.crop_size)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from tallymark.geometry import Boxes, Labels
-from tallymark.geometry.pairs import Extent
+from tallymark.geometry.affine import transform_extents
 from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.image.transforms import move, moved_extents
-from tallymark.modalities.sample import Sample
+from tallymark.modalities.sample import ImageSample
 
 GREY = (114, 114, 114)
 """The colour outside of the picture, about the mean of photographs."""
@@ -18,14 +16,14 @@ SQUASH = 4 / 3
 MIRROR, FLIP, QUARTER = np.diag([-1.0, 1.0]), np.diag([1.0, -1.0]), np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
-def cut(rng: np.random.Generator, sample: Sample, recipe: ImageRecipe, height: int, width: int) -> Sample:
+def cut(rng: np.random.Generator, sample: ImageSample, recipe: ImageRecipe, height: int, width: int) -> ImageSample:
     """A window of this size of the sample's picture with the objects that are seen in it."""
-    if isinstance(sample.shapes, Labels):
-        matrix = spread(rng, sample, recipe, height, width)
-    else:
+    if sample.shapes.localized:
         matrix = place(rng, sample, recipe, height, width)
-    shapes, kept = move(sample.shapes, matrix, height, width)
-    return Sample(warp(sample.picture, matrix, height, width), shapes, sample.label[kept], sample.weight[kept])
+    else:
+        matrix = spread(rng, sample, recipe, height, width)
+    shapes, kept = sample.shapes.transform(matrix, height, width)
+    return ImageSample(warp(sample.picture, matrix, height, width), shapes, sample.label[kept], sample.weight[kept])
 
 
 def warp(picture: np.ndarray, matrix: np.ndarray, height: int, width: int) -> np.ndarray:
@@ -37,14 +35,14 @@ def warp(picture: np.ndarray, matrix: np.ndarray, height: int, width: int) -> np
     )
 
 
-def place(rng: np.random.Generator, sample: Sample, recipe: ImageRecipe, height: int, width: int) -> np.ndarray:
+def place(rng: np.random.Generator, sample: ImageSample, recipe: ImageRecipe, height: int, width: int) -> np.ndarray:
     """The matrix of a window with objects: anywhere in the picture, or around one of them.
 
     A picture smaller than the window lies anywhere in it. Without zoom and tilt, pixels fall on pixels.
     """
     upright = _orientation(rng, recipe) * _zoom(rng, recipe)
     # A tilted box would need a larger one around it, which says less.
-    linear = upright if isinstance(sample.shapes, Boxes) else _tilt(rng, recipe) @ upright
+    linear = _tilt(rng, recipe) @ upright if sample.shapes.rotatable else upright
     matrix = np.column_stack([linear, np.zeros(2)])
     rows, columns = sample.picture.shape[:2]
     middle = linear @ (columns / 2, rows / 2)
@@ -61,7 +59,7 @@ def place(rng: np.random.Generator, sample: Sample, recipe: ImageRecipe, height:
     return matrix
 
 
-def spread(rng: np.random.Generator, sample: Sample, recipe: ImageRecipe, height: int, width: int) -> np.ndarray:
+def spread(rng: np.random.Generator, sample: ImageSample, recipe: ImageRecipe, height: int, width: int) -> np.ndarray:
     """The matrix of a window that a random rectangle of the picture fills, by 1/zoom² to all of its area."""
     turn = _orientation(rng, recipe)
     rows, columns = sample.picture.shape[:2]
@@ -98,13 +96,13 @@ def _tilt(rng: np.random.Generator, recipe: ImageRecipe) -> np.ndarray:
     return np.array([[cos, -sin], [sin, cos]])
 
 
-def _aim(rng: np.random.Generator, sample: Sample, recipe: ImageRecipe, matrix: np.ndarray) -> np.ndarray | None:
+def _aim(rng: np.random.Generator, sample: ImageSample, recipe: ImageRecipe, matrix: np.ndarray) -> np.ndarray | None:
     """Where one of the objects begins and ends, in x and in y, if the window is to be placed on one."""
     shapes = sample.shapes
-    if isinstance(shapes, Labels) or not len(shapes) or rng.random() >= recipe.positive_crops:
+    if not len(shapes) or rng.random() >= recipe.positive_crops:
         return None
-    one: list[Extent] = shapes.take(rng.integers(len(shapes), size=1)).extents
-    middle, half = moved_extents(one, matrix)
+    extents = shapes.take(rng.integers(len(shapes), size=1)).extents
+    middle, half = transform_extents(extents, matrix)
     return np.hstack([middle - half, middle + half])
 
 

@@ -10,14 +10,15 @@ import numpy as np
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
+from tallymark.detector.strides import BLOCK
 from tallymark.geometry import Labels
 from tallymark.inference.pipeline import Model
 from tallymark.io.images import read_image
 from tallymark.io.media import BadMedia
 from tallymark.modalities.image.augmentation import make_window
 from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.image.resize import BLOCK, fitted
-from tallymark.modalities.sample import Sample
+from tallymark.modalities.image.resize import resize_longer_side
+from tallymark.modalities.sample import ImageSample, Sample
 
 KEPT = 4 << 30
 """Bytes of decoded pictures that are kept."""
@@ -37,7 +38,7 @@ class ImageDataset:
         self.catalog, self.recipe = catalog, recipe
         self.offsets, self.label = truth.offsets, truth.labels
         labels = isinstance(truth.shapes, Labels)
-        self.shapes: Any = truth.shapes if labels else CODERS[recipe.task].shapes(truth.shapes)
+        self.shapes: Any = truth.shapes if labels else CODERS[recipe.task].from_truth(truth.shapes)
         self.holders = np.flatnonzero(truth.counts) if not labels else np.arange(0)
         self.aimed, self.anywhere = recipe.replace(positive_crops=1), recipe.replace(positive_crops=0)
         self.problems = Problems(EVERY)
@@ -59,7 +60,7 @@ class ImageDataset:
     def mine_hard_negatives(self, model: Model) -> None:
         """All pictures are looked at alike."""
 
-    def load(self, item: int) -> Sample:
+    def load(self, item: int) -> ImageSample:
         """A picture with its objects; in place of one that cannot be read, the next that can."""
         for step in range(len(self)):
             at = (item + step) % len(self)
@@ -70,7 +71,7 @@ class ImageDataset:
             rows = np.arange(self.offsets[at], self.offsets[at + 1])
             shapes = self.shapes.take(rows)
             shapes = shapes if isinstance(shapes, Labels) else shapes.scale(by)
-            return Sample.of(picture, shapes, self.label[rows])
+            return ImageSample.of(picture, shapes, self.label[rows])
         raise BadInput(self.problems)
 
     def _read(self, item: int) -> tuple[np.ndarray, float] | None:
@@ -87,7 +88,7 @@ class ImageDataset:
         except BadMedia as bad:
             self._note(item, bad)
             return None
-        seen = fitted(full, self.recipe.image_size)
+        seen = resize_longer_side(full, self.recipe.image_size)
         read = seen, max(seen.shape) / max(full.shape)
         with self._lock:
             if item not in self._kept and seen.nbytes <= self._room:

@@ -10,18 +10,17 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from tallymark.geometry import Labels
+from tallymark.geometry.affine import Region, translation
 from tallymark.modalities.image.crop import cut
 from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.image.transforms import Region, cover, move, shift
-from tallymark.modalities.sample import Sample, gather
+from tallymark.modalities.sample import ImageSample, gather
 
 EVEN, UNEVEN = 8.0, 0.4
 """Both parameters of the Beta distribution of a blend: with objects, both pictures must be seen; with labels, one
 picture mostly prevails."""
 
 
-def mosaic(rng: np.random.Generator, samples: Sequence[Sample], recipe: ImageRecipe) -> Sample:
+def mosaic(rng: np.random.Generator, samples: Sequence[ImageSample], recipe: ImageRecipe) -> ImageSample:
     """A window of four parts, each cut from one of four samples, that meet somewhere in its middle half."""
     side = recipe.crop_size
     x, y = rng.integers(side // 4, side - side // 4 + 1, 2).tolist()
@@ -36,15 +35,15 @@ def mosaic(rng: np.random.Generator, samples: Sequence[Sample], recipe: ImageRec
     return gather(window, placed)
 
 
-def mixup(rng: np.random.Generator, first: Sample, second: Sample) -> Sample:
+def mixup(rng: np.random.Generator, first: ImageSample, second: ImageSample) -> ImageSample:
     """Two windows of one size seen through each other."""
-    spread = UNEVEN if isinstance(first.shapes, Labels) else EVEN
+    spread = EVEN if first.shapes.localized else UNEVEN
     share = rng.beta(spread, spread)
     picture = cv2.addWeighted(first.picture, share, second.picture, 1 - share, 0)
     return gather(picture, [first.weighed(_weight(first, share)), second.weighed(_weight(second, 1 - share))])
 
 
-def cutmix(rng: np.random.Generator, first: Sample, second: Sample) -> Sample:
+def cutmix(rng: np.random.Generator, first: ImageSample, second: ImageSample) -> ImageSample:
     """The first window with a rectangle of the second pasted at its place."""
     side = first.picture.shape[0]
     part = _rectangle(rng, side)
@@ -52,17 +51,17 @@ def cutmix(rng: np.random.Generator, first: Sample, second: Sample) -> Sample:
     picture = first.picture.copy()
     picture[top : top + height, left : left + width] = second.picture[top : top + height, left : left + width]
     share = width * height / side**2
-    shapes, kept = cover(first.shapes, part)
-    under = Sample(picture, shapes, first.label[kept], first.weight[kept])
-    shapes, kept = move(second.shapes, shift(-left, -top), height, width)
-    over = _put(Sample(picture, shapes, second.label[kept], second.weight[kept]), left, top, side)
+    shapes, kept = first.shapes.erase(part)
+    under = ImageSample(picture, shapes, first.label[kept], first.weight[kept])
+    shapes, kept = second.shapes.transform(translation(-left, -top), height, width)
+    over = _put(ImageSample(picture, shapes, second.label[kept], second.weight[kept]), left, top, side)
     return gather(picture, [under.weighed(_weight(first, 1 - share)), over.weighed(_weight(second, share))])
 
 
-def _put(piece: Sample, left: int, top: int, side: int) -> Sample:
+def _put(piece: ImageSample, left: int, top: int, side: int) -> ImageSample:
     """The piece with its objects where they are in the window that it is a part of."""
-    shapes, kept = move(piece.shapes, shift(left, top), side, side)
-    return Sample(piece.picture, shapes, piece.label[kept], piece.weight[kept])
+    shapes, kept = piece.shapes.transform(translation(left, top), side, side)
+    return ImageSample(piece.picture, shapes, piece.label[kept], piece.weight[kept])
 
 
 def _rectangle(rng: np.random.Generator, side: int) -> Region:
@@ -73,5 +72,5 @@ def _rectangle(rng: np.random.Generator, side: int) -> Region:
     return Region(left, top, width, height)
 
 
-def _weight(sample: Sample, share: float) -> float:
-    return share if isinstance(sample.shapes, Labels) else 1.0
+def _weight(sample: ImageSample, share: float) -> float:
+    return 1.0 if sample.shapes.localized else share

@@ -1,13 +1,90 @@
-"""The modality of its medium."""
+"""Images: resized to the size that the network was trained at, and tiled."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tallymark.core.problems import BadInput, Problem
+from tallymark.data.catalog import Catalog
+from tallymark.detector.coders import CODERS
+from tallymark.detector.strides import BLOCK
+from tallymark.detector.tta import TTATransform
+from tallymark.io.images import read_image
+from tallymark.modalities.base import Dataset, ModelInput, Tile, fingerprint_file, identity, path_of
 from tallymark.modalities.image.recipe import ImageRecipe
+from tallymark.modalities.image.resize import resize_area
+from tallymark.modalities.image.tiling import image_tiles
+
+if TYPE_CHECKING:
+    from torch import nn
+
+MAX_SIZE = 1 << 15
+"""Maximum `image_size` in pixels."""
+MUCH_SMALLER = 3
+"""Images reduced by more than this factor are probably unlike what the model was trained on."""
 
 
 class ImageModality:
+    """RGB images of any size, (height, width, 3) bytes."""
+
     name = "image"
     recipe_type = ImageRecipe
+    concurrent_tiles = False
+    """One tile is work enough for all cores."""
+
+    def validate(self, recipe: ImageRecipe) -> None:
+        if not 0 < recipe.image_size <= MAX_SIZE:
+            found, expected = f"image_size={recipe.image_size}", f"at most {MAX_SIZE} pixels"
+            raise BadInput(Problem("bad_option", "recipe", found, expected, "give e.g. image_size=1024"))
+        if recipe.crop_size % BLOCK:
+            found, remedy = f"crop_size={recipe.crop_size}", f"give e.g. {max(recipe.crop_size // BLOCK, 1) * BLOCK}"
+            raise BadInput(Problem("bad_option", "recipe", found, f"a multiple of {BLOCK}", remedy))
+
+    def open(self, catalog: Catalog, item: int, recipe: ImageRecipe) -> ModelInput:
+        image = read_image(path_of(catalog, item))
+        height, width = image.shape[:2]
+        if CODERS[recipe.task].whole_item:
+            resized = resize_area(image, recipe.image_size)
+            tile = Tile(resized, 0, 0, (0, 0, resized.shape[1], resized.shape[0]))
+            return ModelInput((width, height), [tile], width / resized.shape[1])
+        return ModelInput((width, height), *image_tiles(image, recipe.image_size))
+
+    def rasterizer(self, recipe: ImageRecipe) -> Callable[[np.ndarray], np.ndarray]:
+        return identity
+
+    def apply_tta(self, grid: np.ndarray, transform: TTATransform, recipe: ImageRecipe) -> np.ndarray:
+        return transform.apply(grid)
+
+    def peak_distance(self, recipe: ImageRecipe) -> int:
+        return 1
+
+    def encoder(self, recipe: ImageRecipe) -> nn.Module:
+        from tallymark.detector.encoders import GridEncoder
+
+        return GridEncoder(3)
+
+    def dataset(self, catalog: Catalog, recipe: ImageRecipe) -> Dataset:
+        from tallymark.modalities.image.dataset import ImageDataset
+
+        return ImageDataset(catalog, recipe)
+
+    def fingerprint(self, catalog: Catalog, item: int, recipe: ImageRecipe) -> list[object]:
+        return [catalog.items.ids[item], fingerprint_file(catalog.path(item))]
+
+    def resolution_note(self, size: np.ndarray, recipe: ImageRecipe) -> str:
+        """What to tell the user where objects may be too small for the network; "" where nothing is to be told."""
+        longer = np.nanmax(size, axis=1, initial=0)
+        if CODERS[recipe.task].whole_item or not len(longer):
+            return ""
+        if (median := float(np.median(longer))) <= MUCH_SMALLER * recipe.image_size:
+            return ""
+        return (
+            f"these images are {median:.0f} px, and the network is given {recipe.image_size}: if that makes objects "
+            f"too small, give a larger image_size, say image_size={round(median / 2)}"
+        )
 
 
 MODALITY = ImageModality()

@@ -1,4 +1,4 @@
-"""Frames: how a picture of any size is shown to a network."""
+"""Resizing: how an image of any size is given to a network."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ import math
 import cv2
 import numpy as np
 
-BLOCK = 32
-"""Sides of what a network sees are multiples of this, as its coarsest features need."""
-GREY = 114
-"""What lies outside of a picture."""
+from tallymark.detector.strides import BLOCK
+
+GRAY = 114
+"""The value of padded pixels, about the mean of photographs."""
 
 
-def fitted(picture: np.ndarray, side: int) -> np.ndarray:
-    """A picture whose longer side is `side`."""
-    height, width = picture.shape[:2]
-    by = side / max(height, width)
-    return resized(picture, max(round(width * by), 1), max(round(height * by), 1))
+def resize_longer_side(image: np.ndarray, size: int) -> np.ndarray:
+    """An image (height, width, 3) whose longer side has `size` pixels."""
+    height, width = image.shape[:2]
+    scale = size / max(height, width)
+    return resize(image, max(round(width * scale), 1), max(round(height * scale), 1))
 
 
-def padded(picture: np.ndarray) -> np.ndarray:
-    """With grey to the right and below, up to whole blocks."""
-    down, across = (-picture.shape[0] % BLOCK, -picture.shape[1] % BLOCK)
+def pad_to_blocks(image: np.ndarray) -> np.ndarray:
+    """Padded with gray on the right and below, to multiples of `BLOCK` pixels."""
+    down, across = (-image.shape[0] % BLOCK, -image.shape[1] % BLOCK)
     if not down and not across:
-        return picture
-    return cv2.copyMakeBorder(picture, 0, down, 0, across, cv2.BORDER_CONSTANT, value=(GREY,) * 3)
+        return image
+    return cv2.copyMakeBorder(image, 0, down, 0, across, cv2.BORDER_CONSTANT, value=(GRAY,) * 3)
 
 
-def squared(picture: np.ndarray, side: int) -> np.ndarray:
-    """With about as many pixels as a square of that side, in the picture's own proportions, in whole blocks."""
-    height, width = picture.shape[:2]
-    wide = side * math.sqrt(width / height)
-    across, down = (max(round(length / BLOCK), 1) * BLOCK for length in (wide, side * side / wide))
-    return resized(picture, across, down)
+def resize_area(image: np.ndarray, size: int) -> np.ndarray:
+    """About `size` * `size` pixels in the image's own proportions, both sides multiples of `BLOCK`."""
+    height, width = image.shape[:2]
+    wide = size * math.sqrt(width / height)
+    across, down = (max(round(length / BLOCK), 1) * BLOCK for length in (wide, size * size / wide))
+    return resize(image, across, down)
 
 
-def resized(picture: np.ndarray, width: int, height: int) -> np.ndarray:
-    """Shrunk by averaging, grown by interpolation."""
-    if (height, width) == picture.shape[:2]:
-        return picture
-    shrinks = width * height < picture.shape[0] * picture.shape[1]
-    return cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR)
+def resize(image: np.ndarray, width: int, height: int) -> np.ndarray:
+    """Shrunk by area averaging, enlarged by linear interpolation."""
+    if (height, width) == image.shape[:2]:
+        return image
+    shrinks = width * height < image.shape[0] * image.shape[1]
+    return cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR)

@@ -1,13 +1,95 @@
-"""The modality of its medium."""
+"""Lidar sweeps: points around the vehicle, rasterised to a bird's-eye view or listed for pillars."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tallymark.data.catalog import Catalog
+from tallymark.detector.tta import TTATransform
+from tallymark.geometry.poses import Poses
+from tallymark.io.media import BadMedia
+from tallymark.modalities.base import Dataset, ModelInput, Tile, fingerprint_file
+from tallymark.modalities.lidar.bev import BEVCanvas
 from tallymark.modalities.lidar.recipe import LidarRecipe
+from tallymark.modalities.lidar.sweeps import UPRIGHT, bev_grid, bev_input, read_scan
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 class LidarModality:
+    """Point clouds (n, 5): x forward, y left, z up in metres above the ground, intensity, seconds before the sample."""
+
     name = "lidar"
     recipe_type = LidarRecipe
+    concurrent_tiles = True
+
+    def validate(self, recipe: LidarRecipe) -> None:
+        bev_grid(recipe)
+
+    def open(self, catalog: Catalog, item: int, recipe: LidarRecipe) -> ModelInput:
+        """The whole surroundings of the vehicle as one tile, whose corner is posed in the world."""
+        scan = read_scan(catalog, item, recipe.sweeps)
+        side = bev_grid(recipe).side
+        tile = Tile(scan.points, 0, 0, (0, 0, side, side))
+        corner = Poses.of(UPRIGHT, (-recipe.bev_range, -recipe.bev_range, 0))
+        extent = 2 * recipe.bev_range
+        return ModelInput((extent, extent), [tile], recipe.voxel_size, corner.then(scan.stand))
+
+    def rasterizer(self, recipe: LidarRecipe) -> Callable[[np.ndarray], np.ndarray]:
+        """Each thread draws on a canvas of its own, since clearing one is far quicker than making one."""
+        own = threading.local()
+        grid = bev_grid(recipe)
+
+        def rasterize(points: np.ndarray) -> np.ndarray:
+            if not hasattr(own, "canvas"):
+                own.canvas = BEVCanvas(grid)
+            return bev_input(points, recipe, board=own.canvas)
+
+        return rasterize
+
+    def apply_tta(self, grid: np.ndarray, transform: TTATransform, recipe: LidarRecipe) -> np.ndarray:
+        if recipe.bev_encoder == "pillars":
+            return transform.apply_points(grid, bev_grid(recipe).side)
+        return transform.apply(grid)
+
+    def peak_distance(self, recipe: LidarRecipe) -> int:
+        return 1
+
+    def encoder(self, recipe: LidarRecipe) -> nn.Module:
+        from tallymark.detector.encoders import GridEncoder, PillarEncoder
+
+        grid = bev_grid(recipe)
+        return GridEncoder(grid.channels) if recipe.bev_encoder == "bins" else PillarEncoder(grid.side, recipe.width)
+
+    def dataset(self, catalog: Catalog, recipe: LidarRecipe) -> Dataset:
+        from tallymark.modalities.lidar.dataset import LidarDataset
+
+        return LidarDataset(catalog, recipe)
+
+    def fingerprint(self, catalog: Catalog, item: int, recipe: LidarRecipe) -> list[object]:
+        """Files, times and poses of all sweeps that the sample is made from."""
+        drive = catalog.drive
+        name = catalog.items.ids[item]
+        if drive is None:
+            return [name, fingerprint_file(catalog.path(item))]
+        try:
+            rows = np.array(drive.trail(item, recipe.sweeps))
+        except BadMedia:
+            return [name]
+        poses = [part.tolist() for chain in (drive.sensor, drive.vehicle) for part in asdict(chain.take(rows)).values()]
+        times = drive.shots["timestamp"][rows].to_list()
+        files = drive.shots["file"][rows].to_list()
+        return [name, times, poses, [fingerprint_file(None if file is None else Path(file)) for file in files]]
+
+    def resolution_note(self, size: np.ndarray, recipe: LidarRecipe) -> str:
+        return ""
 
 
 MODALITY = LidarModality()

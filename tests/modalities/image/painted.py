@@ -6,14 +6,17 @@ import cv2
 import numpy as np
 from hypothesis import strategies as st
 
-from tallymark.geometry import Boxes, Masks, RotatedBoxes
+from tallymark.geometry import Boxes, Geometry, Masks, RotatedBoxes
 from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.sample import Sample, Shapes
+from tallymark.modalities.sample import ImageSample
 
 COLOURS = np.array([(255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 0), (255, 0, 255), (0, 255, 255)], np.uint8)
 """Of label 0, 1, …; the ground is black, and outside is grey."""
 STILL = ImageRecipe().replace(
-    **dict.fromkeys(("hflip", "flip", "turn", "colour", "grey", "blur", "noise", "jpeg", "aim"), 0), scale_jitter=1
+    **dict.fromkeys(
+        ("hflip", "vflip", "rot90", "color_jitter", "grayscale", "blur", "noise", "jpeg", "positive_crops"), 0
+    ),
+    scale_jitter=1,
 )
 """A recipe that only cuts."""
 
@@ -33,7 +36,7 @@ def ground(rng: np.random.Generator, least: int = 40, most: int = 120) -> np.nda
     return np.zeros((*rng.integers(least, most, 2), 3), np.uint8)
 
 
-def some_boxes(rng: np.random.Generator, labels: list[int], most: int = 120) -> Sample:
+def some_boxes(rng: np.random.Generator, labels: list[int], most: int = 120) -> ImageSample:
     """Boxes of whole pixels side by side, each in its own strip of the picture."""
     picture = ground(rng, most=most)
     height, width = picture.shape[:2]
@@ -44,10 +47,10 @@ def some_boxes(rng: np.random.Generator, labels: list[int], most: int = 120) -> 
         y0, y1 = np.sort(rng.choice(height + 1, 2, replace=False)).tolist()
         picture[y0:y1, x0:x1] = COLOURS[label]
         rows.append((x0, y0, x1 - x0, y1 - y0))
-    return Sample.of(picture, Boxes.of(np.array(rows)), np.array(labels, int))
+    return ImageSample.of(picture, Boxes.of(np.array(rows)), np.array(labels, int))
 
 
-def some_masks(rng: np.random.Generator, labels: list[int]) -> Sample:
+def some_masks(rng: np.random.Generator, labels: list[int]) -> ImageSample:
     """Ragged masks, each in a box of its own."""
     boxed = some_boxes(rng, labels)
     picture, painted = np.zeros_like(boxed.picture), []
@@ -56,10 +59,10 @@ def some_masks(rng: np.random.Generator, labels: list[int]) -> Sample:
         mask = (boxed.picture == COLOURS[label]).all(2) & spots
         picture[mask] = COLOURS[label]
         painted.append(mask)
-    return Sample.of(picture, Masks.of(painted, picture.shape[:2]), boxed.label)
+    return ImageSample.of(picture, Masks.of(painted, picture.shape[:2]), boxed.label)
 
 
-def some_rotated(rng: np.random.Generator, labels: list[int]) -> Sample:
+def some_rotated(rng: np.random.Generator, labels: list[int]) -> ImageSample:
     """Long boxes at any angle, one below the other."""
     picture = np.zeros((len(labels) * 50, 90, 3), np.uint8)
     centre = [(45, 50 * k + 25) for k in range(len(labels))]
@@ -68,7 +71,7 @@ def some_rotated(rng: np.random.Generator, labels: list[int]) -> Sample:
     boxes = RotatedBoxes.of(rows)
     for label, corners in zip(labels, boxes.corners, strict=True):
         picture[polygon(corners, picture.shape[:2])] = COLOURS[label]
-    return Sample.of(picture, boxes, np.array(labels, int))
+    return ImageSample.of(picture, boxes, np.array(labels, int))
 
 
 def polygon(corners: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -89,7 +92,7 @@ def around(pixels: np.ndarray) -> list[int]:
     return [int(x.min()), int(y.min()), int(np.ptp(x)) + 1, int(np.ptp(y)) + 1]
 
 
-def rows(shapes: Shapes) -> np.ndarray:
+def rows(shapes: Geometry) -> np.ndarray:
     assert isinstance(shapes, Boxes)
     return np.stack(shapes.columns, 1)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tallymark.geometry import Boxes, Labels, Masks, RotatedBoxes
 from tallymark.modalities.image.augmentation import make_window
 from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.sample import Sample
+from tallymark.modalities.sample import ImageSample
 from tests.modalities.image.painted import (
     STILL,
     around,
@@ -28,20 +28,22 @@ from tests.modalities.image.painted import (
 
 EMPTY = {"boxes": Boxes.of(np.empty((0, 4))), "rotated": RotatedBoxes.of(np.empty((0, 5)))}
 WILD = ImageRecipe().replace(
-    **dict.fromkeys(("positive_crops", "colour", "grey", "blur", "noise", "jpeg", "mosaic", "mixup", "cutmix"), 0.4)
+    **dict.fromkeys(
+        ("positive_crops", "color_jitter", "grayscale", "blur", "noise", "jpeg", "mosaic", "mixup", "cutmix"), 0.4
+    )
     | {"rotate_degrees": 40}
 )
 
 
-def load_of(kind: str) -> Callable[[int], Sample]:
-    def load(index: int) -> Sample:
+def load_of(kind: str) -> Callable[[int], ImageSample]:
+    def load(index: int) -> ImageSample:
         rng = generator(index)
         if kind in EMPTY:
-            return Sample.of(rng.integers(0, 255, (30, 45, 3), np.uint8), EMPTY[kind], np.empty(0, int))
+            return ImageSample.of(rng.integers(0, 255, (30, 45, 3), np.uint8), EMPTY[kind], np.empty(0, int))
         if kind == "labels":
-            return Sample.of(some_boxes(rng, [0]).picture, Labels(np.array([index])), np.array([index]))
+            return ImageSample.of(some_boxes(rng, [0]).picture, Labels(np.array([index])), np.array([index]))
         if kind == "no masks":
-            return Sample.of(np.zeros((30, 45, 3), np.uint8), Masks.of([], (30, 45)), np.empty(0, int))
+            return ImageSample.of(np.zeros((30, 45, 3), np.uint8), Masks.of([], (30, 45)), np.empty(0, int))
         some = {"some boxes": some_boxes, "some masks": some_masks, "some rotated": some_rotated}[kind]
         return some(rng, [0, 1])
 
@@ -51,7 +53,7 @@ def load_of(kind: str) -> Callable[[int], Sample]:
 kinds = st.sampled_from(["boxes", "rotated", "labels", "no masks", "some boxes", "some masks", "some rotated"])
 
 
-def columns(sample: Sample) -> list[np.ndarray]:
+def columns(sample: ImageSample) -> list[np.ndarray]:
     shapes = sample.shapes
     if isinstance(shapes, Masks):
         own = [shapes.start, shapes.length, shapes.offsets]
@@ -96,7 +98,7 @@ def loaded(recipe: ImageRecipe, *, calm: bool = False, windows: int = 200) -> li
     for _ in range(windows):
         asked: list[int] = []
 
-        def load(index: int, asked: list[int] = asked) -> Sample:
+        def load(index: int, asked: list[int] = asked) -> ImageSample:
             asked.append(index)
             return load_of("boxes")(index)
 
@@ -154,7 +156,7 @@ def test_the_loaded_picture_is_left_alone() -> None:
 def test_a_sample_must_be_whole() -> None:
     picture = np.zeros((4, 4, 3), np.uint8)
     with pytest.raises(ValueError, match="1 shapes, 2 labels"):
-        Sample(picture, Boxes.of(np.ones((1, 4))), np.zeros(2, int), np.ones(1))
+        ImageSample(picture, Boxes.of(np.ones((1, 4))), np.zeros(2, int), np.ones(1))
     with pytest.raises(ValueError, match="bytes"):
-        Sample.of(picture.astype(float), EMPTY["boxes"], np.empty(0, int))
-    assert Sample.of(picture, Labels(np.array([1, 2])), np.array([1, 2])).weight.tolist() == [0.5, 0.5]
+        ImageSample.of(picture.astype(float), EMPTY["boxes"], np.empty(0, int))
+    assert ImageSample.of(picture, Labels(np.array([1, 2])), np.array([1, 2])).weight.tolist() == [0.5, 0.5]

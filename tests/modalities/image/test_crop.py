@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tallymark.geometry import Boxes, Labels, Masks, RotatedBoxes
 from tallymark.modalities.image.crop import GREY, cut, place, spread
-from tallymark.modalities.sample import Sample
+from tallymark.modalities.sample import ImageSample
 from tests.modalities.image.painted import (
     STILL,
     around,
@@ -84,7 +84,7 @@ def test_an_aimed_window_shows_an_object_whole(seed: int, tilted: bool) -> None:
     places = rng.uniform(12, (288, 188), (3, 2))
     boxes = RotatedBoxes.of(np.column_stack([places, np.full((3, 2), 10.0), rng.uniform(-3, 3, 3)]))
     recipe = exact().replace(positive_crops=1, scale_jitter=1.5, rotate_degrees=180 * tilted)
-    window = cut(rng, Sample.of(picture, boxes, np.arange(3)), recipe, 64, 64)
+    window = cut(rng, ImageSample.of(picture, boxes, np.arange(3)), recipe, 64, 64)
     assert isinstance(window.shapes, RotatedBoxes)
     corners = window.shapes.corners
     assert ((corners >= -0.01) & (corners <= 64.01)).all((1, 2)).any()
@@ -93,7 +93,7 @@ def test_an_aimed_window_shows_an_object_whole(seed: int, tilted: bool) -> None:
 
 
 def test_without_aim_most_windows_miss_a_small_object() -> None:
-    sample = Sample.of(np.zeros((500, 500, 3), np.uint8), Boxes.of(np.array([[7, 7, 9, 9]])), np.zeros(1, int))
+    sample = ImageSample.of(np.zeros((500, 500, 3), np.uint8), Boxes.of(np.array([[7, 7, 9, 9]])), np.zeros(1, int))
     rng = generator(0)
     found = [len(cut(rng, sample, STILL, 64, 64).shapes) for _ in range(60)]
     aimed = [len(cut(rng, sample, STILL.replace(positive_crops=0.5), 64, 64).shapes) for _ in range(60)]
@@ -102,7 +102,7 @@ def test_without_aim_most_windows_miss_a_small_object() -> None:
 
 
 def test_places_vary_and_reach_the_corners() -> None:
-    sample = Sample.of(np.zeros((20, 20, 3), np.uint8), Boxes.of(np.empty((0, 4))), np.empty(0, int))
+    sample = ImageSample.of(np.zeros((20, 20, 3), np.uint8), Boxes.of(np.empty((0, 4))), np.empty(0, int))
     rng = generator(0)
     for side, wanted in ((18, {0, -1, -2}), (22, {0, 1, 2}), (20, {0})):
         found = np.array([place(rng, sample, STILL, side, side)[:, 2] for _ in range(60)])
@@ -110,31 +110,31 @@ def test_places_vary_and_reach_the_corners() -> None:
 
 
 def test_a_large_object_fills_an_aimed_window() -> None:
-    sample = Sample.of(np.full((90, 90, 3), 255, np.uint8), Boxes.of(np.array([[5, 5, 80, 80]])), np.zeros(1, int))
+    sample = ImageSample.of(np.full((90, 90, 3), 255, np.uint8), Boxes.of(np.array([[5, 5, 80, 80]])), np.zeros(1, int))
     for seed in range(20):
         assert -place(generator(seed), sample, STILL.replace(positive_crops=1), 32, 32)[:, 2].min() >= 5
 
 
 def test_outside_is_grey_and_the_picture_is_whole() -> None:
-    sample = Sample.of(np.full((10, 30, 3), 255, np.uint8), Boxes.of(np.empty((0, 4))), np.empty(0, int))
+    sample = ImageSample.of(np.full((10, 30, 3), 255, np.uint8), Boxes.of(np.empty((0, 4))), np.empty(0, int))
     window = cut(generator(1), sample, exact(), 50, 50)
     white = (window.picture == 255).all(2)
     assert white.sum() == 300
     assert (window.picture[~white] == GREY).all()
 
 
-@pytest.mark.parametrize("name", ["mirror", "flip"])
+@pytest.mark.parametrize("name", ["hflip", "vflip"])
 def test_mirror_and_flip_at_a_share_of_one(name: str) -> None:
     picture = generator(0).integers(0, 255, (24, 24, 3), np.uint8)
-    sample = Sample.of(picture, Labels(np.array([0])), np.array([0]))
+    sample = ImageSample.of(picture, Labels(np.array([0])), np.array([0]))
     window = cut(generator(5), sample, STILL.replace(**{name: 1}), 24, 24)
-    assert (window.picture == (picture[:, ::-1] if name == "mirror" else picture[::-1])).all()
+    assert (window.picture == (picture[:, ::-1] if name == "hflip" else picture[::-1])).all()
     assert (cut(generator(5), sample, STILL, 24, 24).picture == picture).all()
 
 
 def test_quarter_turns_at_a_share_of_one() -> None:
     picture = generator(0).integers(0, 255, (24, 24, 3), np.uint8)
-    sample = Sample.of(picture, Boxes.of(np.empty((0, 4))), np.empty(0, int))
+    sample = ImageSample.of(picture, Boxes.of(np.empty((0, 4))), np.empty(0, int))
     turned = [np.rot90(picture, k).tobytes() for k in range(4)]
     rng = generator(0)
     found = {turned.index(cut(rng, sample, STILL.replace(rot90=1), 24, 24).picture.tobytes()) for _ in range(40)}
@@ -153,7 +153,7 @@ def test_boxes_are_not_tilted() -> None:
 def test_windows_of_whole_pictures_are_rectangles_of_them(seed: int, zoom: float, height: int, width: int) -> None:
     rng = generator(seed)
     rows, columns = rng.integers(20, 200, 2).tolist()
-    sample = Sample.of(np.zeros((rows, columns, 3), np.uint8), Labels(np.array([1])), np.array([1]))
+    sample = ImageSample.of(np.zeros((rows, columns, 3), np.uint8), Labels(np.array([1])), np.array([1]))
     matrix = spread(rng, sample, exact().replace(scale_jitter=zoom), height, width)
     corners = np.array([(0, 0), (width, 0), (0, height), (width, height)]) - matrix[:, 2]
     back = corners @ np.linalg.inv(matrix[:, :2]).T
@@ -163,13 +163,13 @@ def test_windows_of_whole_pictures_are_rectangles_of_them(seed: int, zoom: float
 
 
 def test_without_zoom_the_whole_picture_is_squashed() -> None:
-    sample = Sample.of(np.zeros((50, 100, 3), np.uint8), Labels(np.array([1])), np.array([1]))
+    sample = ImageSample.of(np.zeros((50, 100, 3), np.uint8), Labels(np.array([1])), np.array([1]))
     for seed in range(10):
         assert np.allclose(spread(generator(seed), sample, STILL, 25, 25), [[0.25, 0, 0], [0, 0.5, 0]])
 
 
 def test_tilted_labels_turn_about_the_middle() -> None:
-    sample = Sample.of(np.zeros((50, 50, 3), np.uint8), Labels(np.array([1])), np.array([1]))
+    sample = ImageSample.of(np.zeros((50, 50, 3), np.uint8), Labels(np.array([1])), np.array([1]))
     matrix = spread(generator(0), sample, STILL.replace(rotate_degrees=45), 50, 50)
     assert np.allclose(matrix @ (25, 25, 1), (25, 25))
     assert abs(matrix[0, 1]) > 0.01

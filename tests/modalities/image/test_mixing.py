@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tallymark.geometry import Boxes, Labels, Masks, RotatedBoxes
 from tallymark.modalities.image.crop import cut
 from tallymark.modalities.image.mixing import cutmix, mixup, mosaic
-from tallymark.modalities.sample import Sample
+from tallymark.modalities.sample import ImageSample
 from tests.modalities.image.painted import (
     COLOURS,
     around,
@@ -31,10 +31,10 @@ RECIPE = exact().replace(crop_size=64)
 sides = st.integers(1, 80)
 
 
-def plain(label: int, size: int = 70) -> Sample:
+def plain(label: int, size: int = 70) -> ImageSample:
     """A picture of one colour that shows one label."""
     picture = np.broadcast_to(COLOURS[label], (size, size, 3)).copy()
-    return Sample.of(picture, Labels(np.array([label])), np.array([label]))
+    return ImageSample.of(picture, Labels(np.array([label])), np.array([label]))
 
 
 def cover_share(picture: np.ndarray, label: int) -> float:
@@ -151,13 +151,13 @@ def test_pasted_rotated_boxes_are_partly_seen(seed: int) -> None:
 
 
 def test_weighing_changes_nothing_but_weights() -> None:
-    points = Sample(np.zeros((5, 4, 1), np.float32), Boxes.of(np.ones((1, 4))), np.zeros(1), np.ones(1), side=64)
+    points = ImageSample(np.zeros((5, 4, 1), np.float32), Boxes.of(np.ones((1, 4))), np.zeros(1), np.ones(1), side=64)
     half = points.weighed(0.5)
     assert (half.weight.tolist(), half.extent) == ([0.5], (64, 64))
 
 
 @pytest.mark.parametrize("mix", [mixup, cutmix])
-def test_windows_that_are_mixed_stay_as_they_were(mix: Callable[..., Sample]) -> None:
+def test_windows_that_are_mixed_stay_as_they_were(mix: Callable[..., ImageSample]) -> None:
     first, second = plain(0), plain(1)
     for seed in range(5):
         mix(generator(seed), first, second)
@@ -165,7 +165,7 @@ def test_windows_that_are_mixed_stay_as_they_were(mix: Callable[..., Sample]) ->
 
 
 def test_empty_windows_mix() -> None:
-    none = Sample.of(np.zeros((64, 64, 3), np.uint8), Boxes.of(np.empty((0, 4))), np.empty(0, int))
+    none = ImageSample.of(np.zeros((64, 64, 3), np.uint8), Boxes.of(np.empty((0, 4))), np.empty(0, int))
     for window in (
         mosaic(generator(0), [none] * 4, RECIPE),
         mixup(generator(0), none, none),
@@ -177,13 +177,13 @@ def test_empty_windows_mix() -> None:
 def test_objects_of_a_mosaic_are_cut_at_its_seams() -> None:
     """One colour fills each picture, so every part is filled by its box."""
     samples = [
-        Sample.of(plain(label, 200).picture, Boxes.of(np.array([[0, 0, 200, 200]])), np.array([label]))
+        ImageSample.of(plain(label, 200).picture, Boxes.of(np.array([[0, 0, 200, 200]])), np.array([label]))
         for label in range(4)
     ]
     window = mosaic(generator(3), samples, RECIPE.replace(scale_jitter=1))
     assert len(window.shapes) == 0, "less than two fifths of a box of 200 is in a part of 64"
     small = [
-        Sample.of(plain(label, 70).picture, Boxes.of(np.array([[0, 0, 70, 70]])), np.array([label]))
+        ImageSample.of(plain(label, 70).picture, Boxes.of(np.array([[0, 0, 70, 70]])), np.array([label]))
         for label in range(4)
     ]
     for seed in range(20):

@@ -17,7 +17,7 @@ from tallymark.modalities.image.photometric import (
 )
 from tests.modalities.image.painted import STILL, generator, seeds
 
-NAMES = ["colour", "grey", "blur", "noise", "jpeg"]
+NAMES = ["color_jitter", "grayscale", "blur", "noise", "jpeg"]
 
 
 def picture(seed: int = 0) -> np.ndarray:

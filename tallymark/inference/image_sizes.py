@@ -1,4 +1,4 @@
-"""Sizes of pictures, which masks need to be alike, from their headers: before any of them is looked at."""
+"""Image sizes, read from headers before any inference: masks need images of one size."""
 
 from __future__ import annotations
 
@@ -12,25 +12,27 @@ from tallymark.io.media import BadMedia
 
 
 def refuse_sizes(catalog: Catalog, shape: tuple[int, int] | None) -> None:
-    """Pictures that differ from the others, and, where masks are written, from the `shape` (height, width) of those."""
+    """Refuse images that differ from most, or, where masks are written, from their `shape` (height, width)."""
     sizes = in_threads(lambda item: _shape(catalog, item), range(len(catalog)), "measuring")
-    known, problems = Counter(size for size in sizes if size is not None), Problems()
+    known = Counter(size for size in sizes if size is not None)
     if not known:
         return
+    problems = Problems()
     usual = known.most_common(1)[0][0]
     for item, size in enumerate(sizes):
         if size is not None and size != usual:
-            found, expected = f"a picture of {_text(size)}", f"{_text(usual)}, as most others are"
-            place, name, remedy = catalog.place(item), catalog.items.ids[item], "predict chips of one size at a time"
-            problems.add(Problem("other_size", place, found, expected, remedy, item=name))
+            found, expected = f"an image of {_text(size)}", f"{_text(usual)}, as most others are"
+            remedy = "predict chips of one size at a time"
+            name = catalog.items.ids[item]
+            problems.add(Problem("other_size", catalog.place(item), found, expected, remedy, item=name))
     if shape is not None and usual != shape:
-        found, remedy = f"pictures of {_text(usual)}", f"give -r shape={usual[0]}x{usual[1]}"
+        found, remedy = f"images of {_text(usual)}", f"give --rule shape={usual[0]}x{usual[1]}"
         problems.add(Problem("other_size", str(catalog.root), found, f"{_text(shape)}, to write their masks", remedy))
     problems.raise_if_any()
 
 
 def _shape(catalog: Catalog, item: int) -> tuple[int, int] | None:
-    """Height and width; None if there is no picture that can be read, which looking at it will say."""
+    """Height and width; None where the image is missing or damaged, which inference will report."""
     path = catalog.path(item)
     try:
         width, height = (0, 0) if path is None else image_size(path)

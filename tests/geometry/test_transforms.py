@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallymark.geometry import Boxes, Labels, Masks, RotatedBoxes
+from tallymark.geometry.affine import Region, translation
 from tallymark.modalities.image.crop import warp
-from tallymark.modalities.image.transforms import Region, cover, move, shift
 from tests.modalities.image.painted import generator, painted, rows, seeds, share, some_masks, some_rotated
 
 MIRROR_5 = np.array([[-1.0, 0, 5], [0, 1, 0]])
@@ -25,20 +25,20 @@ def similarity(rng: np.random.Generator, mirrored: bool = False) -> np.ndarray:
 def test_a_mirror_is_exact() -> None:
     picture = np.zeros((1, 5, 3), np.uint8)
     picture[:, :2] = 255
-    moved, kept = move(Boxes.of(np.array([[0, 0, 2, 1]])), MIRROR_5, 1, 5)
+    moved, kept = Boxes.of(np.array([[0, 0, 2, 1]])).transform(MIRROR_5, 1, 5)
     assert rows(moved).tolist() == [[3, 0, 2, 1]]
     assert kept.tolist() == [0]
     assert warp(picture, MIRROR_5, 1, 5)[0, :, 0].tolist() == [0, 0, 0, 255, 255]
 
 
 def test_a_quarter_turn_is_exact() -> None:
-    moved, _ = move(Boxes.of(np.array([[1, 2, 3, 5]])), QUARTER, 30, 30)
+    moved, _ = Boxes.of(np.array([[1, 2, 3, 5]])).transform(QUARTER, 30, 30)
     assert rows(moved).tolist() == [[13, 1, 5, 3]]
 
 
 def test_a_tilted_box_surrounds_its_corners() -> None:
     matrix = similarity(generator(3)) + np.array([[0, 0, 100], [0, 0, 100]])
-    moved, _ = move(Boxes.of(np.array([[10, 20, 30, 8]])), matrix, 300, 300)
+    moved, _ = Boxes.of(np.array([[10, 20, 30, 8]])).transform(matrix, 300, 300)
     corners = matrix[:, :2] @ np.array([(10, 20), (40, 20), (40, 28), (10, 28)]).T + matrix[:, 2:]
     low, high = corners.min(1), corners.max(1)
     assert np.allclose(rows(moved), [[*low, *(high - low)]])
@@ -46,7 +46,7 @@ def test_a_tilted_box_surrounds_its_corners() -> None:
 
 @pytest.mark.parametrize(("hidden", "stays"), [(6.0, True), (6.1, False), (10.0, False), (0.0, True)])
 def test_a_box_needs_two_fifths_in_the_window(hidden: float, stays: bool) -> None:
-    moved, kept = move(Boxes.of(np.array([[5, 5, 10, 10]])), shift(-5 - hidden, 0), 50, 50)
+    moved, kept = Boxes.of(np.array([[5, 5, 10, 10]])).transform(translation(-5 - hidden, 0), 50, 50)
     assert kept.tolist() == [0] * stays
     if stays:
         assert np.allclose(rows(moved), [[0, 5, 10 - hidden, 10]])
@@ -54,7 +54,7 @@ def test_a_box_needs_two_fifths_in_the_window(hidden: float, stays: bool) -> Non
 
 def test_the_index_says_which_are_kept() -> None:
     boxes = Boxes.of(np.array([[0, 0, 4, 4], [90, 90, 4, 4], [2, 2, 4, 4], [3, 3, 0, 4]]))
-    moved, kept = move(boxes, shift(0, 0), 50, 50)
+    moved, kept = boxes.transform(translation(0, 0), 50, 50)
     assert kept.tolist() == [0, 2]
     assert len(moved) == 2
 
@@ -64,7 +64,7 @@ def test_corners_of_rotated_boxes_go_through_the_matrix(seed: int, mirrored: boo
     rng = generator(seed)
     boxes = some_rotated(rng, [0, 1, 2]).shapes
     matrix = similarity(rng, mirrored) + np.array([[0, 0, 500], [0, 0, 500]])
-    moved, kept = move(boxes, matrix, 1000, 1000)
+    moved, kept = boxes.transform(matrix, 1000, 1000)
     assert isinstance(boxes, RotatedBoxes)
     assert isinstance(moved, RotatedBoxes)
     assert kept.tolist() == [0, 1, 2]
@@ -75,7 +75,7 @@ def test_corners_of_rotated_boxes_go_through_the_matrix(seed: int, mirrored: boo
 
 
 def test_a_mirror_turns_the_angle_round() -> None:
-    moved, _ = move(RotatedBoxes.of(np.array([[2, 2, 2, 1, 0.3]])), np.array([[1.0, 0, 0], [0, -1, 5]]), 5, 5)
+    moved, _ = RotatedBoxes.of(np.array([[2, 2, 2, 1, 0.3]])).transform(np.array([[1.0, 0, 0], [0, -1, 5]]), 5, 5)
     assert isinstance(moved, RotatedBoxes)
     assert np.allclose(np.concatenate(moved.columns), [2, 3, 2, 1, -0.3])
 
@@ -93,7 +93,7 @@ def test_a_mirror_turns_the_angle_round() -> None:
 )
 def test_rotated_boxes_stay_whole_or_go(x: float, y: float, angle: float, stays: bool) -> None:
     box = RotatedBoxes.of(np.array([[x, y, 20, 10, angle]]))
-    moved, kept = move(box, shift(0, 0), 50, 50)
+    moved, kept = box.transform(translation(0, 0), 50, 50)
     assert kept.tolist() == [0] * stays
     if stays:
         assert isinstance(moved, RotatedBoxes)
@@ -102,7 +102,7 @@ def test_rotated_boxes_stay_whole_or_go(x: float, y: float, angle: float, stays:
 
 def test_a_slanting_matrix_is_refused_for_rotated_boxes() -> None:
     with pytest.raises(ValueError, match="right angles"):
-        move(RotatedBoxes.of(np.ones((1, 5))), np.array([[2.0, 0, 0], [0, 1, 0]]), 9, 9)
+        RotatedBoxes.of(np.ones((1, 5))).transform(np.array([[2.0, 0, 0], [0, 1, 0]]), 9, 9)
 
 
 @given(seeds)
@@ -110,7 +110,7 @@ def test_masks_move_as_their_pictures_do(seed: int) -> None:
     rng = generator(seed)
     sample = some_masks(rng, [0, 1])
     matrix = similarity(rng)
-    moved, kept = move(sample.shapes, matrix, 70, 80)
+    moved, kept = sample.shapes.transform(matrix, 70, 80)
     assert isinstance(moved, Masks)
     assert isinstance(sample.shapes, Masks)
     window = warp(sample.picture, matrix, 70, 80)
@@ -128,7 +128,7 @@ def test_masks_move_as_their_pictures_do(seed: int) -> None:
 def test_moved_masks_are_made_of_proper_runs(seed: int) -> None:
     rng = generator(seed)
     sample = some_masks(rng, [0, 1, 2])
-    moved, _ = move(sample.shapes, similarity(rng), 60, 60)
+    moved, _ = sample.shapes.transform(similarity(rng), 60, 60)
     assert isinstance(moved, Masks)
     again = Masks.of([moved.picture(mask) for mask in range(len(moved))], moved.shape)
     assert again.start.tolist() == moved.start.tolist()
@@ -139,7 +139,7 @@ def test_moved_masks_are_made_of_proper_runs(seed: int) -> None:
 def test_overlapping_and_empty_masks_move_on_their_own() -> None:
     full, part, none = np.ones((4, 6), bool), np.zeros((4, 6), bool), np.zeros((4, 6), bool)
     part[1:3, 2:5] = True
-    moved, kept = move(Masks.of([full, part, none], (4, 6)), np.array([[0.0, -1, 4], [1, 0, 0]]), 6, 4)
+    moved, kept = Masks.of([full, part, none], (4, 6)).transform(np.array([[0.0, -1, 4], [1, 0, 0]]), 6, 4)
     assert isinstance(moved, Masks)
     assert kept.tolist() == [0, 1]
     assert (moved.picture(0) == np.rot90(full, -1)).all()
@@ -148,16 +148,16 @@ def test_overlapping_and_empty_masks_move_on_their_own() -> None:
 
 def test_no_shapes_move_nowhere() -> None:
     for none in (Boxes.of(np.empty((0, 4))), RotatedBoxes.of(np.empty((0, 5))), Masks.of([], (5, 5))):
-        moved, kept = move(none, QUARTER, 9, 9)
+        moved, kept = none.transform(QUARTER, 9, 9)
         assert len(moved) == len(kept) == 0
         assert type(moved) is type(none)
-        left, kept = cover(none, Region(0, 0, 3, 3))
+        left, kept = none.erase(Region(0, 0, 3, 3))
         assert len(left) == len(kept) == 0
 
 
 def test_labels_have_no_place() -> None:
     labels = Labels(np.array([4, 7]))
-    for moved, kept in (move(labels, QUARTER, 9, 9), cover(labels, Region(0, 0, 9, 9))):
+    for moved, kept in (labels.transform(QUARTER, 9, 9), labels.erase(Region(0, 0, 9, 9))):
         assert moved is labels
         assert kept.tolist() == [0, 1]
 
@@ -178,7 +178,7 @@ def test_labels_have_no_place() -> None:
     ],
 )
 def test_what_is_left_of_a_covered_box(part: Region, left: list[int] | None) -> None:
-    shapes, kept = cover(Boxes.of(np.array([[10, 10, 10, 10]])), part)
+    shapes, kept = Boxes.of(np.array([[10, 10, 10, 10]])).erase(part)
     assert rows(shapes).tolist() == ([] if left is None else [left])
     assert len(kept) == len(shapes)
 
@@ -189,7 +189,7 @@ def test_covered_masks_lose_their_pixels(seed: int) -> None:
     masks = some_masks(rng, [0, 1]).shapes
     assert isinstance(masks, Masks)
     left, top, width, height = rng.integers(0, 40, 4).tolist()
-    shapes, kept = cover(masks, Region(left, top, width, height))
+    shapes, kept = masks.erase(Region(left, top, width, height))
     assert isinstance(shapes, Masks)
     for mask in range(2):
         wanted = masks.picture(mask).copy()
@@ -202,6 +202,6 @@ def test_covered_masks_lose_their_pixels(seed: int) -> None:
 
 def test_rotated_boxes_covered_by_more_than_three_fifths_go() -> None:
     boxes = RotatedBoxes.of(np.array([[20, 20, 10, 10, 0.0], [20, 20, 10, 10, np.pi / 4]]))
-    assert cover(boxes, Region(0, 0, 20, 50))[1].tolist() == [0, 1]
-    assert cover(boxes, Region(0, 0, 21, 50))[1].tolist() == [0], "of the other 63 %"
-    assert cover(boxes, Region(0, 0, 22, 50))[1].tolist() == []
+    assert boxes.erase(Region(0, 0, 20, 50))[1].tolist() == [0, 1]
+    assert boxes.erase(Region(0, 0, 21, 50))[1].tolist() == [0], "of the other 63 %"
+    assert boxes.erase(Region(0, 0, 22, 50))[1].tolist() == []

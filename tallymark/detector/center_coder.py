@@ -1,0 +1,126 @@
+"""Center detection: an object is a peak of a heatmap, with its shape regressed at the peak (after CenterNet)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from tallymark.core.recipe import Recipe
+from tallymark.data.annotations import Annotations
+from tallymark.detector.outputs import Outputs, TileCandidates, no_candidates
+from tallymark.detector.peaks import find_peaks
+from tallymark.detector.tta import TTATransform
+from tallymark.geometry import RotatedBoxes
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from tallymark.detector.batch_targets import CenterTargets
+
+MIN_SCORE = 0.03
+"""Candidates of lower confidence are not kept, even for tuning."""
+MIN_CANDIDATES = 30
+"""Candidates that a tile may have, however small it is."""
+MAX_LOG_SIZE = 5.5
+"""Logarithms of lengths are clipped here: exp(5.5) cells are 245, more than an image has."""
+MIN_SIZE = 0.05
+"""Lengths in cells are clipped here before the logarithm."""
+
+ShapeLoss = Literal["giou", "kld", "cuboid", "smooth_l1"]
+
+
+class CenterCoder(ABC):
+    """Shapes as numbers at a cell near their centre. Lengths are in cells of the grid, heights in metres."""
+
+    geometry: ClassVar[type[Any]]
+    values: ClassVar[int]
+    loss: ClassVar[ShapeLoss]
+    whole_item = False
+    ranked = False
+    one_dimensional = False
+    common_size = False
+    predicts_coverage = False
+    pixels_per_candidate = 1200
+    """Pixels of a tile per candidate, at least: more candidates only make an untrained network slow to evaluate."""
+    search: ClassVar[Mapping[str, tuple[float, ...]]] = {"nms_iou": (0.3, 0.4, 0.5, 0.6, 0.7)}
+
+    @abstractmethod
+    def footprint(self, shapes: Any) -> RotatedBoxes:
+        """The area of the grid that shapes cover, which decides where the heatmap is high."""
+
+    @abstractmethod
+    def encode(self, shapes: Any, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """(n, values): each shape relative to its own position (x, y)."""
+
+    @abstractmethod
+    def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> Any:
+        """The shapes that these values describe."""
+
+    @abstractmethod
+    def invert_tta(self, values: np.ndarray, transform: TTATransform) -> np.ndarray:
+        """Values (…, values, height, width) for a transformed input, as they are for the input itself."""
+
+    def from_truth(self, shapes: Any) -> Any:
+        return shapes
+
+    def to_truth_geometry(self, candidates: Annotations[Any], size: np.ndarray, recipe: Recipe) -> Annotations[Any]:
+        return candidates
+
+    def iou(self, predicted: Any, truth: Any) -> np.ndarray:
+        """How well each predicted shape fits the true one, from 0 to 1."""
+        every = np.arange(len(truth))
+        intersection, union = predicted.overlap(truth, every, every)
+        return np.divide(intersection, union, out=np.zeros(len(every)), where=union > 0)
+
+    def read_outputs(
+        self,
+        outputs: Outputs,
+        inside: tuple[int, int, int, int],
+        recipe: Recipe,
+        groups: np.ndarray,
+        peak_distance: int,
+    ) -> TileCandidates:
+        """The peaks of a tile; their score is the geometric mean of heat and predicted IoU."""
+        left, top, right, bottom = (edge / recipe.stride for edge in inside)
+        most = (inside[2] - inside[0]) * (inside[3] - inside[1]) // self.pixels_per_candidate
+        peaks = find_peaks(outputs["heat"], MIN_SCORE, max(most, MIN_CANDIDATES), peak_distance)
+        x, y = peaks.x + 0.5, peaks.y + 0.5
+        kept = np.flatnonzero((x >= left) & (x < right) & (y >= top) & (y < bottom))
+        at = peaks.y[kept], peaks.x[kept]
+        label = peaks.label[kept]
+        group = groups[label] if len(groups) else np.zeros(len(kept), np.int64)
+        regressed = outputs["values"].reshape(-1, self.values, *outputs["values"].shape[1:])
+        values = regressed[group, :, *at]
+        quality = outputs["quality"][group, *at]
+        heat = peaks.heat[kept]
+        values, quality = self.refine(x[kept], y[kept], values, heat, quality, outputs)
+        score = heat ** (1 - recipe.quality_weight) * quality**recipe.quality_weight
+        return TileCandidates(x[kept], y[kept], values, score, label, float(outputs["presence"]))
+
+    def refine(
+        self, x: np.ndarray, y: np.ndarray, values: np.ndarray, heat: np.ndarray, quality: np.ndarray, outputs: Outputs
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Values and predicted IoU of peaks, improved by other outputs where the task has any."""
+        return values, quality
+
+    def unreadable(self, classes: int) -> TileCandidates:
+        return no_candidates(self.values)
+
+    def invert_outputs(self, outputs: Outputs, transform: TTATransform) -> Outputs:
+        inverted = {name: part if part.ndim == 0 else transform.invert(part) for name, part in outputs.items()}
+        values = inverted["values"]
+        by_group = values.reshape(-1, self.values, *values.shape[1:])
+        return inverted | {"values": self.invert_tta(by_group, transform).reshape(values.shape)}
+
+    def network(self, recipe: Recipe, encoder: nn.Module, classes: int, groups: Sequence[int]) -> nn.Module:
+        from tallymark.detector.network import CenterDetector
+
+        return CenterDetector(recipe, self, encoder, classes, groups)
+
+    def targets(self, samples: Sequence[Any], classes: int, recipe: Recipe) -> CenterTargets:
+        from tallymark.detector.batch_targets import center_targets
+
+        return center_targets(samples, self, classes, recipe)

@@ -1,0 +1,92 @@
+"""Classification: class probabilities of a whole item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from tallymark.core.recipe import Recipe
+from tallymark.data.annotations import Annotations
+from tallymark.detector.outputs import Outputs, TileCandidates
+from tallymark.detector.tta import TTATransform
+from tallymark.geometry import Labels
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+TOP_K = 3
+"""Classes that are predicted of an item, the most probable first."""
+
+
+class LabelCoder:
+    """Every class is a candidate of every item, its probability is the score, and the value is its number."""
+
+    geometry = Labels
+    values = 1
+    whole_item = True
+    ranked = True
+    one_dimensional = False
+    common_size = False
+    search: ClassVar[Mapping[str, tuple[float, ...]]] = {}
+
+    def from_truth(self, shapes: Labels) -> Labels:
+        return shapes
+
+    def to_truth_geometry(
+        self, candidates: Annotations[Labels], size: np.ndarray, recipe: Recipe
+    ) -> Annotations[Labels]:
+        """The `TOP_K` most probable classes of each item; of equal probabilities the lower class first."""
+        return top_k(candidates, TOP_K)
+
+    def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> Labels:
+        return Labels(values[:, 0].astype(np.int64))
+
+    def read_outputs(
+        self,
+        outputs: Outputs,
+        inside: tuple[int, int, int, int],
+        recipe: Recipe,
+        groups: np.ndarray,
+        peak_distance: int,
+    ) -> TileCandidates:
+        return _every_class(outputs["classes"])
+
+    def unreadable(self, classes: int) -> TileCandidates:
+        """All classes alike, so that a submission which needs a ranking has one."""
+        return _every_class(np.full(classes, 1 / max(classes, 1)))
+
+    def invert_outputs(self, outputs: Outputs, transform: TTATransform) -> Outputs:
+        return outputs
+
+    def network(self, recipe: Recipe, encoder: nn.Module, classes: int, groups: Sequence[int]) -> nn.Module:
+        from tallymark.detector.network import Classifier
+
+        return Classifier(recipe, encoder, classes)
+
+    def targets(self, samples: Sequence[Any], classes: int, recipe: Recipe) -> Tensor:
+        from tallymark.detector.batch_targets import label_targets
+
+        return label_targets(samples, classes, recipe)
+
+
+def _every_class(probabilities: np.ndarray) -> TileCandidates:
+    label = np.arange(len(probabilities))
+    position = np.zeros(len(label))
+    return TileCandidates(position, position, label[:, None].astype(float), probabilities, label, 1.0)
+
+
+def top_k(candidates: Annotations[Labels], count: int) -> Annotations[Labels]:
+    """The most probable distinct classes of each item, in order."""
+    order = np.lexsort((candidates.labels, -candidates.scores, candidates.item))
+    rank = np.arange(len(candidates)) - candidates.offsets[candidates.item]
+    kept = order[rank < count]
+    return Annotations.from_rows(
+        candidates.items,
+        candidates.item[kept],
+        candidates.shapes.take(kept),
+        label=candidates.labels[kept],
+        score=candidates.scores[kept],
+        classes=candidates.classes,
+    )

@@ -1,0 +1,61 @@
+"""Candidates: everything that models consider possible in a set of items, before any threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tallymark.data.annotations import Annotations, concat_items
+from tallymark.data.items import Items
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The one type that fusion, thresholds, tuning and the journal work on, for every task.
+
+    objects: candidates with their scores, in the geometry of the task's coder; of whole images, a row for each class.
+    size: (n, 2) width and height of each item in its own units, nan where it could not be read; of a recording, the
+        seconds that could be read.
+    presence: (n,) the probability that an item has any object at all.
+    """
+
+    objects: Annotations[Any]
+    size: np.ndarray
+    presence: np.ndarray
+
+    @property
+    def items(self) -> Items:
+        return self.objects.items
+
+    @property
+    def readable(self) -> np.ndarray:
+        """Which items could be read."""
+        return np.isfinite(self.size[:, 0])
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """(n, classes), where every class is a candidate of every item."""
+        return self.objects.scores.reshape(len(self.items), -1)
+
+    def select(self, index: np.ndarray) -> Candidates:
+        """Those of the items with these numbers, in this order."""
+        items = Items(self.items.ids[index])
+        return Candidates(self.objects.reindex(items), self.size[index], self.presence[index])
+
+    def rename(self, items: Items) -> Candidates:
+        """The same under other ids."""
+        return replace(self, objects=replace(self.objects, items=items))
+
+
+def concat_candidates(parts: Sequence[Candidates]) -> Candidates:
+    """The candidates of different items as one."""
+    if len(parts) == 1:
+        return parts[0]
+    return Candidates(
+        concat_items([part.objects for part in parts]),
+        np.concatenate([part.size for part in parts]),
+        np.concatenate([part.presence for part in parts]),
+    )

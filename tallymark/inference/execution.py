@@ -1,0 +1,35 @@
+"""How inference uses the machine: the one place that decides about threads and what is done ahead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tallymark.modalities.base import Modality
+
+MAX_CONCURRENT = 8
+"""Tiles inferred side by side, at most: more cannot be read in the same time, and each takes memory."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """tile_threads: threads that a session gives to one tile. concurrent_tiles: tiles inferred side by side.
+
+    readers: threads that open items. prefetch: items opened ahead of inference.
+    """
+
+    tile_threads: int
+    concurrent_tiles: int
+    readers: int = 2
+    prefetch: int = 4
+
+
+def plan_execution(modality: Modality, cores: int) -> Execution:
+    """The plan for a modality on so many cores.
+
+    A sweep or a stretch of a recording is too little work to be shared among threads, so that several are inferred
+    side by side, with a thread each; a tile of an image is worked on by all of them. Tiles are not batched: on CPUs a
+    batch takes as long as its tiles one by one.
+    """
+    if modality.concurrent_tiles:
+        return Execution(tile_threads=1, concurrent_tiles=min(cores, MAX_CONCURRENT))
+    return Execution(tile_threads=cores, concurrent_tiles=1)
