@@ -22,7 +22,7 @@ from tallymark.geometry import Cuboids
 from tallymark.io.tables import write_table
 from tallymark.synthetic.streams import test_share
 from tallymark.synthetic.street.bodies import CLASSES
-from tallymark.synthetic.street.drive import VIEWS, Frame, Rig, map_of, record_drives
+from tallymark.synthetic.street.drive import CHANNELS, Frame, Rig, map_of, record_drives
 from tallymark.synthetic.street.raycast import Lidar
 from tallymark.synthetic.street.tables import ANSWERS, MAP, tables_of
 
@@ -74,14 +74,14 @@ def _write_split(folder: Path, split: str, samples: int, path: tuple[int, int], 
 
     lidar = Lidar(scenes.beams, scenes.columns, scenes.noise, scenes.drop)
     size = scenes.image_width, -(-scenes.image_width * 9 // 16)
-    rig = Rig(lidar, tuple(VIEWS)[: CAMERAS[scenes.cameras]], size)
+    rig = Rig(lidar, tuple(CHANNELS)[: CAMERAS[scenes.cameras]], size)
     drives, frames = record_drives(path, samples, scenes.samples_per_scene, scenes.traffic, rig, save, split)
     tables = tables_of(path[0], drives, frames)
     for name, rows in tables.rows.items():
         if split == "train" or name not in ANSWERS:
             save(f"data/{name}.json", json.dumps(rows).encode())
     save(MAP, map_of(drives))
-    ids = [row["token"] for row in tables.rows["sample"]]
+    ids = tables.tokens("sample")
     answers = "train.csv" if split == "train" else "solution.csv"
     _write_truth(folder / answers, ids, list(chain(*frames)))
     if split == "test":
@@ -89,8 +89,8 @@ def _write_split(folder: Path, split: str, samples: int, path: tuple[int, int], 
 
 
 def _write_truth(path: Path, ids: list[str], frames: list[Frame]) -> None:
-    cuboids = Cuboids(*np.concatenate([np.stack(frame.volumes.columns) for frame in frames], axis=1))
-    label = np.concatenate([frame.kind for frame in frames])
-    item = np.repeat(np.arange(len(ids)), [len(frame.kind) for frame in frames])
+    cuboids = Cuboids(*np.concatenate([np.stack(frame.cuboids.columns) for frame in frames], axis=1))
+    label = np.concatenate([frame.label for frame in frames])
+    item = np.repeat(np.arange(len(ids)), [len(frame.label) for frame in frames])
     truth = Annotations.from_rows(Items.of(ids), item, cuboids, label=label, classes=CLASSES)
     TRUTH.write(truth, [*truth.shapes.columns, pl.Series(CLASSES)[truth.labels]], path)
