@@ -94,9 +94,9 @@ class Outputs:
             write_calls_page(hours, self.plot, title=title, lead=lead)
         long = predicted.metadata.event_seconds or SECONDS
         if self.raven is not None:
-            write_raven(calls, self.raven, (ear.fmin, ear.fmin + ear.n_bins / ear.window_seconds), unknown=long)
+            write_raven(calls, self.raven, (ear.fmin, ear.fmin + ear.n_bins / ear.window_seconds), default_length=long)
         if self.audacity is not None:
-            write_audacity(calls, self.audacity, unknown=long)
-        if self.clips is not None and True:
+            write_audacity(calls, self.audacity, default_length=long)
+        if self.clips is not None:
             write_clips(predicted.catalog, predicted.candidates.objects, cut, ear, self.clips, each=self.each)
         return call_summary(calls, np.asarray(seconds))

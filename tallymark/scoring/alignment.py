@@ -19,7 +19,7 @@ from tallymark.data.items import Items
 from tallymark.io.audio import hours_of
 from tallymark.io.finder import Finder
 from tallymark.io.folders import AUDIO_SUFFIXES, media_files
-from tallymark.submission.rows import align, report_unknown
+from tallymark.submission.table_checks import align, report_unknown
 
 PathLike = str | Path
 TOGETHER = 1 << 26
