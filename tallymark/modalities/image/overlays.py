@@ -38,7 +38,7 @@ class Overlay(Protocol[G]):
         """Sizes and positions of objects; `image_size` is the (n, 2) width and height of each object's image."""
 
     def extremes(self, truth: Annotations[Any], usable: np.ndarray) -> Iterator[GalleryItem]:
-        """The largest, the smallest and the most elongated object; `usable` says which objects are considered."""
+        """The largest, the smallest and the most elongated object; `usable`: (n,) bool."""
 
     def pixel_scale(self, shapes: G, width: int, height: int) -> tuple[float, float]:
         """Image pixels per unit of the annotations' coordinates, along x and y."""
