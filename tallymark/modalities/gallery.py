@@ -1,6 +1,6 @@
 """Selection of the items that a gallery shows: typical items of every group, extremes of every scale, unlabelled ones.
 
-What is said here holds for every medium; each renderer adds the extremes of its own.
+These functions are for every medium; each renderer adds the extremes of its own.
 """
 
 from __future__ import annotations

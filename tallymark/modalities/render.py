@@ -56,7 +56,7 @@ class Renderer(Protocol):
         """What a file is like; `BadMedia` if it cannot be read."""
 
     def total(self, survey: Survey) -> tuple[str, str] | None:
-        """The total amount of media, as a number and what it counts; None where the number of items says it all."""
+        """The total amount of media, as a number and its unit; None where the number of items suffices."""
 
     def rate_columns(self, survey: Survey) -> RateColumns | None:
         """Further columns of the tables of counts, if there are any."""

@@ -5,7 +5,7 @@ What can be measured of an object depends on its geometry: one small class each,
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.geometry import Boxes, Cuboids, Events, Geometry, Labels, Masks, RotatedBoxes
 from tallymark.geometry.rectangles import fit_rectangles, lengthwise
 
+G = TypeVar("G", bound=Geometry)
 DECIMALS = 3
 """Of pixels and degrees."""
 DIGITS = 6
@@ -23,7 +24,7 @@ TENTHS = (1, 5, 9)
 """Quantiles of the areas in an item, in tenths: 10th percentile, median, 90th percentile."""
 
 
-def measure_items(predictions: Annotations[Any], size: np.ndarray, gsd: float | None) -> pl.DataFrame:
+def measure_items(predictions: Annotations[G], size: np.ndarray, gsd: float | None) -> pl.DataFrame:
     """A row per item: the number of its objects, and their areas.
 
     Parameters
@@ -62,7 +63,7 @@ def measure_items(predictions: Annotations[Any], size: np.ndarray, gsd: float | 
     return table
 
 
-def measure_objects(predictions: Annotations[Any], gsd: float | None) -> pl.DataFrame:
+def measure_objects(predictions: Annotations[G], gsd: float | None) -> pl.DataFrame:
     """A row per object: its position and size in pixels; with `gsd` (metres per pixel) also in metres.
 
     Columns
@@ -98,13 +99,13 @@ def summary(table: pl.DataFrame) -> dict[str, float | None]:
     }
 
 
-class Measurement(Protocol):
+class Measurement(Protocol[G]):
     """What can be measured of the objects of one geometry."""
 
-    def area(self, shapes: Any) -> np.ndarray | None:
+    def area(self, shapes: G) -> np.ndarray | None:
         """Areas in square pixels; None for objects without an area in the image."""
 
-    def table(self, predictions: Annotations[Any], gsd: float | None) -> pl.DataFrame:
+    def table(self, predictions: Annotations[G], gsd: float | None) -> pl.DataFrame:
         """A row per object, as `measure_objects` describes it."""
 
 
@@ -192,7 +193,7 @@ class EventMeasurement:
         raise ValueError("events have no position in an image")
 
 
-MEASUREMENTS: dict[type[Geometry], Measurement] = {
+MEASUREMENTS: dict[type[Geometry], Measurement[Any]] = {
     Boxes: BoxMeasurement(),
     RotatedBoxes: RotatedBoxMeasurement(),
     Masks: MaskMeasurement(),
@@ -204,7 +205,7 @@ MEASUREMENTS: dict[type[Geometry], Measurement] = {
 
 
 def _rectangle_table(
-    predictions: Annotations[Any], rectangles: RotatedBoxes, area: np.ndarray, gsd: float | None
+    predictions: Annotations[G], rectangles: RotatedBoxes, area: np.ndarray, gsd: float | None
 ) -> pl.DataFrame:
     """Objects measured by rectangles with their length along the longer side."""
     # Rounded before the modulo: 179.9999 is 180 in the table, which is 0.
@@ -215,7 +216,7 @@ def _rectangle_table(
 
 
 def _object_table(
-    predictions: Annotations[Any],
+    predictions: Annotations[G],
     center: dict[str, np.ndarray],
     sides: dict[str, np.ndarray],
     angles: dict[str, np.ndarray],
@@ -236,7 +237,7 @@ def _object_table(
     return pl.DataFrame(columns)
 
 
-def _area_quantiles(predictions: Annotations[Any], area: np.ndarray) -> dict[str, np.ndarray]:
+def _area_quantiles(predictions: Annotations[G], area: np.ndarray) -> dict[str, np.ndarray]:
     """Quantiles of the areas in each item by the name of their column, nan where an item has no object."""
     areas = pl.DataFrame({"at": predictions.item, "area": area})
     columns = {f"area_{10 * tenths}": tenths / 10 for tenths in TENTHS}

@@ -18,8 +18,8 @@ from tallymark.modalities.gallery import GalleryItem, argmax_where
 
 MAP_CELLS = 24
 """Rows and columns of the map of object centres."""
-G = TypeVar("G", bound=Geometry, contravariant=True)
-Planar = Boxes | Masks
+OUTLINES_NOTE = "Annotations are orange; the object of a close-up is blue. Click an image to enlarge it."
+G = TypeVar("G", bound=Geometry)
 
 
 class Overlay(Protocol[G]):
@@ -30,31 +30,24 @@ class Overlay(Protocol[G]):
         """The sentence above the gallery."""
 
     def draw(
-        self, image: np.ndarray, scale: float, truth: Annotations[Any], color: Color = ANNOTATION, thickness: int = 2
+        self, image: np.ndarray, scale: float, truth: Annotations[G], color: Color = ANNOTATION, thickness: int = 2
     ) -> np.ndarray:
         """The image with annotations; their coordinates times `scale` are pixels of the image."""
 
-    def charts(self, truth: Annotations[Any], image_size: np.ndarray) -> list[Chart | None]:
+    def charts(self, truth: Annotations[G], image_size: np.ndarray) -> list[Chart | None]:
         """Sizes and positions of objects; `image_size` is the (n, 2) width and height of each object's image."""
 
-    def extremes(self, truth: Annotations[Any], usable: np.ndarray) -> Iterator[GalleryItem]:
-        """The largest, the smallest and the most elongated object; `usable` says which objects are considered."""
+    def extremes(self, truth: Annotations[G], usable: np.ndarray) -> Iterator[GalleryItem]:
+        """The largest, the smallest and the most elongated object; `usable`: (n,) bool."""
 
     def pixel_scale(self, shapes: G, width: int, height: int) -> tuple[float, float]:
         """Image pixels per unit of the annotations' coordinates, along x and y."""
 
 
-class _Outlined:
-    """What overlays of objects with an outline share."""
-
-    gallery_note = "Annotations are orange; the object of a close-up is blue. Click an image to enlarge it."
-
-    def pixel_scale(self, shapes: Any, width: int, height: int) -> tuple[float, float]:
-        return 1.0, 1.0
-
-
-class BoxOverlay(_Outlined):
+class BoxOverlay:
     """Bounding boxes."""
+
+    gallery_note = OUTLINES_NOTE
 
     def draw(
         self, image: np.ndarray, scale: float, truth: Annotations[Boxes], color: Color = ANNOTATION, thickness: int = 2
@@ -75,9 +68,14 @@ class BoxOverlay(_Outlined):
     def extremes(self, truth: Annotations[Boxes], usable: np.ndarray) -> Iterator[GalleryItem]:
         return extreme_sizes(truth, usable)
 
+    def pixel_scale(self, shapes: Boxes, width: int, height: int) -> tuple[float, float]:
+        return 1.0, 1.0
 
-class MaskOverlay(_Outlined):
+
+class MaskOverlay:
     """Instance masks."""
+
+    gallery_note = OUTLINES_NOTE
 
     def draw(
         self, image: np.ndarray, scale: float, truth: Annotations[Masks], color: Color = ANNOTATION, thickness: int = 2
@@ -103,8 +101,10 @@ class MaskOverlay(_Outlined):
         return width / shapes.shape[1], height / shapes.shape[0]
 
 
-class RotatedBoxOverlay(_Outlined):
+class RotatedBoxOverlay:
     """Rotated bounding boxes."""
+
+    gallery_note = OUTLINES_NOTE
 
     def draw(
         self,
@@ -121,6 +121,9 @@ class RotatedBoxOverlay(_Outlined):
 
     def extremes(self, truth: Annotations[RotatedBoxes], usable: np.ndarray) -> Iterator[GalleryItem]:
         return iter(())
+
+    def pixel_scale(self, shapes: RotatedBoxes, width: int, height: int) -> tuple[float, float]:
+        return 1.0, 1.0
 
 
 class LabelOverlay:
@@ -154,7 +157,7 @@ OVERLAYS: dict[type[Geometry], Overlay[Any]] = {
 """The overlay of each geometry that annotations of images can have."""
 
 
-def center_map(shapes: Planar, image_size: np.ndarray) -> Chart | None:
+def center_map(shapes: Boxes | Masks, image_size: np.ndarray) -> Chart | None:
     """A heat map of object centres, all images scaled to one square; `image_size` is (n, 2), nan where unknown."""
     x, y = (extent.centre for extent in shapes.extents)
     width, height = image_size.T
@@ -166,7 +169,7 @@ def center_map(shapes: Planar, image_size: np.ndarray) -> Chart | None:
     return heat_map(grid, f"Centres of {nouns} in the image", note, ("top of the image", "", "bottom", ""))
 
 
-def extreme_sizes(truth: Annotations[Any], usable: np.ndarray) -> Iterator[GalleryItem]:
+def extreme_sizes(truth: Annotations[Boxes] | Annotations[Masks], usable: np.ndarray) -> Iterator[GalleryItem]:
     """The largest, the smallest and the most elongated of the usable objects."""
     width, height = (2 * extent.half for extent in truth.shapes.extents)
     area = np.asarray(truth.shapes.area, float)
