@@ -1,11 +1,26 @@
-# make venv | make demo | make test | make bench: each makes .venv and installs what it needs.
+# Every target creates .venv and installs what it needs. `make help` lists them.
 PYTHON ?= python3.11
 PYTHON := $(shell command -v $(PYTHON) || command -v python3)
 BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE :=
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: venv demo test lint types bench clean
+# One worker per core and one thread per worker: several OpenMP threads wait for each other on a busy machine.
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal
+COVERAGE := --cov=tallymark --cov-report=term:skip-covered --cov-fail-under=90
+
+.PHONY: help venv demo test test-fast tests lint types bench clean
+
+help:
+	@echo "make venv       create .venv with everything that development needs"
+	@echo "make demo       train and score tiny models of all challenges on synthetic data, in demo/"
+	@echo "make test       lint, types and all tests, with coverage (what CI runs)"
+	@echo "make test-fast  the tests that are not marked slow"
+	@echo "make tests      all tests, with coverage"
+	@echo "make lint       ruff check and ruff format --check"
+	@echo "make types      mypy"
+	@echo "make bench      speed of scoring, reading and training, beside other libraries"
+	@echo "make clean      delete .venv and demo/"
 
 venv: .venv/installed-dev
 
@@ -23,8 +38,13 @@ venv: .venv/installed-dev
 demo: .venv/installed-train .venv/installed-imagenet
 	$(BIN)/tallymark demo --out demo
 
-test: lint types
-	$(BIN)/pytest
+test: lint types tests
+
+tests: .venv/installed-dev
+	$(PYTEST) $(COVERAGE)
+
+test-fast: .venv/installed-dev
+	$(PYTEST) -m "not slow"
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

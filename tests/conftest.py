@@ -1,6 +1,11 @@
-"""Settings of all tests, and what is made once for several of them."""
+"""Settings of all tests, and fixtures that several folders use."""
 
 import os
+
+for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # before NumPy, torch and ONNX Runtime are imported: see CONTRIBUTING.md
+
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,20 +13,43 @@ from hypothesis import HealthCheck, settings
 from rich.console import Console
 
 from tallymark.cli import demo
-from tests.sets import sets
+from tests.sets import make_once, sets
 
 __all__ = ["sets"]
 
-# Shared machines have slow moments. In CI always the same examples, so that a red run is about the change.
-SLOW = [HealthCheck.too_slow]
-settings.register_profile("steady", deadline=None, suppress_health_check=SLOW, derandomize="CI" in os.environ)
+# Shared machines are slow at times. In CI always the same examples, so that a failure is caused by the change.
+settings.register_profile(
+    "steady", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+)
 settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `make demo` makes: tiny models of all challenges are trained, which takes minutes, so it is done once."""
-    folder = tmp_path_factory.mktemp("made") / "demo"
-    with (folder.parent / "printed.txt").open("w") as printed:
-        demo.run([], folder, Console(file=printed, width=100))
-    return folder
+def demo_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder that the demo of one challenge writes, with its output in `printed.txt`.
+
+    Each demo trains a tiny model, which takes up to a minute, so it runs once for all tests and workers, when the first
+    test asks for it. Change the files only in a copy.
+    """
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        with (folder / "printed.txt").open("w") as printed:
+            demo.run([folder.name.removeprefix("demo-")], folder / "demo", Console(file=printed, width=100))
+
+    def folder_of(name: str) -> Path:
+        return make_once(tmp_path_factory, f"demo-{name}", make) / "demo" / name
+
+    return folder_of
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need a training of the demo as slow, and begin with the slow ones.
+
+    With several workers, those that are done early take the quick tests that are left, so that none waits at the end.
+    """
+    for item in items:
+        if "demo_of" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)

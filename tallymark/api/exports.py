@@ -74,13 +74,13 @@ def export_raven(result: PredictionResult, folder: PathLike) -> list[Path]:
     _check_supported(result.recipe, "raven")
     config = spectrogram_config(cast(AudioRecipe, result.recipe))
     band = (config.fmin, config.fmin + config.n_bins / config.window_seconds)
-    return write_raven(result.predictions, folder, band, unknown=_event_seconds(result))
+    return write_raven(result.predictions, folder, band, default_length=_event_seconds(result))
 
 
 def export_audacity(result: PredictionResult, folder: PathLike) -> list[Path]:
     """Write an Audacity label track for each recording, and return their paths."""
     _check_supported(result.recipe, "audacity")
-    return write_audacity(result.predictions, folder, unknown=_event_seconds(result))
+    return write_audacity(result.predictions, folder, default_length=_event_seconds(result))
 
 
 def export_clips(result: PredictionResult, folder: PathLike, *, per_kind: int = 10) -> pl.DataFrame:

@@ -41,7 +41,6 @@ class CenterCoder(ABC):
     whole_item = False
     ranked = False
     one_dimensional = False
-    overlapping = True
     common_size = False
     predicts_coverage = False
     pixels_per_candidate = 1200

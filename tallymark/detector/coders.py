@@ -45,10 +45,6 @@ class Coder(Protocol):
         """Whether its grid is a line of time; then candidates are also measured per hour."""
 
     @property
-    def overlapping(self) -> bool:
-        """Whether candidates of one object overlap, so that they need non-maximum suppression."""
-
-    @property
     def ranked(self) -> bool:
         """Whether predictions are a ranking for each item, so that there is nothing to threshold."""
 

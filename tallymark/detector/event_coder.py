@@ -26,7 +26,6 @@ class EventCoder(CenterCoder):
     values = 1
     loss = "smooth_l1"
     one_dimensional = True
-    overlapping = False
     search: ClassVar[Mapping[str, tuple[float, ...]]] = {}
 
     def footprint(self, shapes: Events) -> RotatedBoxes:

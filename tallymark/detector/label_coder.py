@@ -28,7 +28,6 @@ class LabelCoder:
     whole_item = True
     ranked = True
     one_dimensional = False
-    overlapping = False
     common_size = False
     search: ClassVar[Mapping[str, tuple[float, ...]]] = {}
 

@@ -1,20 +1,20 @@
-"""Formats of the field: COCO, YOLO, KITTI, Raven and Audacity come in as catalogs of the same kind as official files.
+"""Annotation formats of the field: COCO, YOLO, KITTI, Raven and Audacity are read as catalogs, like official files.
 
-Each function looks whether a folder holds one of its formats: None if not, so that it is read some other way. Results
-go out in some of them; those of nuScenes, which are no data set, are read from their one file.
+Each `read_*` function returns None if the folder has none of its formats, so that it can be read another way.
+nuScenes results are one file of predictions instead of a data set. The `write_*` functions export results.
 """
 
 from __future__ import annotations
 
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
-from tallymark.formats.audacity import audacity_tracks, write_audacity
-from tallymark.formats.calls import catalog_of_calls
+from tallymark.formats.audacity import read_label_tracks, write_audacity
 from tallymark.formats.coco import read_coco_boxes, read_coco_masks
-from tallymark.formats.coco_file import write_coco_boxes, write_coco_masks
+from tallymark.formats.coco_writer import write_coco_boxes, write_coco_masks
+from tallymark.formats.event_tables import catalog_of_events
 from tallymark.formats.kitti import read_kitti
 from tallymark.formats.nuscenes import read_nuscenes, write_nuscenes
-from tallymark.formats.raven import raven_tables, write_raven
+from tallymark.formats.raven import read_selection_tables, write_raven
 from tallymark.formats.yolo import read_yolo
 from tallymark.io.folders import Folder
 
@@ -33,21 +33,21 @@ __all__ = [
 
 
 def read_boxes(listed: Folder, problems: Problems) -> Catalog | None:
-    """Photographs with boxes: COCO or YOLO."""
+    """Images with bounding boxes, from COCO or YOLO files."""
     return read_coco_boxes(listed, problems) or read_yolo(listed, problems)
 
 
 def read_masks(listed: Folder, shape: tuple[int, int], problems: Problems) -> Catalog | None:
-    """Pictures of one shape (height, width) with masks: COCO."""
+    """Images of one shape (height, width) with masks, from COCO files."""
     return read_coco_masks(listed, shape, problems)
 
 
 def read_cuboids(listed: Folder, classes: tuple[str, ...], problems: Problems) -> Catalog | None:
-    """Sweeps with volumes: KITTI. Volumes are in the frame of the lidar."""
+    """Lidar sweeps with 3D boxes in the frame of the lidar, from KITTI files."""
     return read_kitti(listed, classes, problems)
 
 
 def read_calls(listed: Folder, problems: Problems) -> Catalog | None:
-    """Recordings with calls: Raven selection tables and Audacity labels."""
-    tables = raven_tables(listed, problems) + audacity_tracks(listed, problems)
-    return catalog_of_calls(listed, tables) if tables else None
+    """Recordings with events, from Raven selection tables and Audacity label tracks."""
+    tables = read_selection_tables(listed, problems) + read_label_tracks(listed, problems)
+    return catalog_of_events(listed, tables) if tables else None

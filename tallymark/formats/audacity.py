@@ -1,6 +1,6 @@
 """Audacity label tracks: `begin<TAB>end<TAB>text` in seconds, in a text file named like the recording.
 
-A line that begins with a backslash gives the frequencies of the label before it.
+A line that begins with a backslash has the frequency range of the label before it.
 """
 
 from __future__ import annotations
@@ -11,71 +11,83 @@ import numpy as np
 
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
-from tallymark.formats.calls import Heard, by_stem, recording_of, spans, table_paths
-from tallymark.formats.gathered import as_number, first_line, read_lines
+from tallymark.formats.event_tables import EventTable, by_stem, recording_of, spans, table_paths
+from tallymark.formats.parsing import first_line, parse_float, read_lines
 from tallymark.formats.raven import is_raven
 from tallymark.geometry import Events
 from tallymark.io.audio import RECORDING
 from tallymark.io.folders import Folder
 
-MOST = 3
-"""Fields in a line."""
+FIELDS = 3
+"""Fields in a line: begin, end, text."""
 
 
-def audacity_tracks(listed: Folder, problems: Problems) -> list[Heard]:
-    """The labels of all tracks below a folder: text files that begin like one, and, where there are such, those that
-    are named like a recording.
+def read_label_tracks(listed: Folder, problems: Problems) -> list[EventTable]:
+    """The events of all label tracks in a folder.
+
+    Tracks are the text files that begin with a label and, if there are any, those that are named like a recording.
     """
     texts = [path for path in listed.ending({".txt"}) if not is_raven(path)]
-    sure = {path for path in texts if _looks_like_labels(path)}
-    if not sure:
+    certain = {path for path in texts if _begins_with_label(path)}
+    if not certain:
         return []
     stems = by_stem(listed.ending(RECORDING.suffixes))
-    tracks = [path for path in texts if path in sure or (path.stem in stems and recording_of(path, stems))]
-    return [heard for path in tracks if (heard := read_track(path, problems)) is not None]
+    tracks = [path for path in texts if path in certain or (path.stem in stems and recording_of(path, stems))]
+    return [events for path in tracks if (events := _read_track(path, problems)) is not None]
 
 
-def read_track(path: Path, problems: Problems) -> Heard | None:
-    """The labels of one track; an empty file says that there are none."""
+def _read_track(path: Path, problems: Problems) -> EventTable | None:
+    """The events of one label track; an empty file means that there are none."""
     lines = read_lines(path, problems)
     if lines is None:
         return None
-    heard = Heard(path)
+    events = EventTable(path)
     for line, text in lines:
         if text.startswith("\\"):
             continue
         begin, end = _span(text)
+        remedy = "correct or remove the line"
         if not np.isfinite([begin, end]).all():
-            expected, remedy = "begin and end in seconds, then a text, between tabs", "mend or remove the line"
+            expected = "begin and end in seconds and a text, separated by tabs"
             problems.add(Problem("not_a_number", str(path), clip(text), expected, remedy, line=line))
         elif end < begin:
-            expected, remedy = "an end after the begin", "mend or remove the line"
             found = f"from {begin:g} to {end:g} s"
+            expected = "an end after the begin"
             problems.add(Problem("negative_duration", str(path), found, expected, remedy, line=line))
         else:
-            heard.add(begin, end, line)
-    return heard
+            events.add(begin, end, line)
+    return events
 
 
 def _span(text: str) -> tuple[float, float]:
-    """Begin and end, nan where there are none; some locales write a decimal comma."""
-    fields = [*text.split("\t", MOST - 1), "", ""]
-    return as_number(fields[0].replace(",", ".")), as_number(fields[1].replace(",", "."))
+    """Begin and end in seconds, nan where they are missing. Some locales write a decimal comma."""
+    fields = [*text.split("\t", FIELDS - 1), "", ""]
+    return parse_float(fields[0].replace(",", ".")), parse_float(fields[1].replace(",", "."))
 
 
-def _looks_like_labels(path: Path) -> bool:
+def _begins_with_label(path: Path) -> bool:
     return bool(np.isfinite(_span(first_line(path))).all())
 
 
 def write_audacity(
-    calls: Annotations[Events], folder: str | Path, text: str = "call", *, unknown: float = 0.0
+    calls: Annotations[Events], folder: str | Path, text: str = "call", *, default_length: float = 0.0
 ) -> list[Path]:
-    """Write a label track for each recording X.wav, `X.txt` (or `X.wav.txt`, beside another one X); returns where.
+    """Write a label track for each recording X.wav: `X.txt`, or `X.wav.txt` if another recording has the stem X.
 
-    text: the label of calls without a class. unknown: seconds that a call takes where its length is not known; with
-    0 it is a point. A recording without calls gets an empty track.
+    A recording without events gets an empty track.
+
+    Parameters
+    ----------
+    text
+        The label of events without a class.
+    default_length
+        Duration in seconds of events of unknown length; 0 writes them as points.
+
+    Returns
+    -------
+    The paths of the tracks.
     """
-    begin, end = spans(calls.shapes, unknown)
+    begin, end = spans(calls.shapes, default_length)
     written = table_paths(Path(folder), calls.items.ids, ".txt")
     for item, path in enumerate(written):
         rows = []

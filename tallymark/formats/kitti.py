@@ -1,8 +1,9 @@
-"""KITTI: label_2/, calib/ and velodyne*/ side by side; volumes are carried from the camera to the lidar.
+"""KITTI: label_2/, calib/ and velodyne*/ side by side; 3D boxes are transformed from the camera to the lidar frame.
 
-A label gives a volume in the rectified frame of the camera (x right, y down, z forward): height, width, length, the
-middle of its bottom, and the turn about y. A calibration leads from the lidar (x forward, y left, z up) to there.
-KITTI labels only what the front camera sees: `velodyne_reduced/`, cut to that view, goes before whole sweeps.
+A label has a 3D box in the rectified camera frame (x right, y down, z forward): height, width, length, the centre of
+its bottom face, and the rotation about y. The calibration transforms from the lidar frame (x forward, y left, z up).
+KITTI labels only the field of view of the front camera: `velodyne_reduced/`, cropped to it, is preferred to whole
+sweeps.
 """
 
 from __future__ import annotations
@@ -16,14 +17,8 @@ import numpy as np
 from tallymark.core.problems import EVERY, Problem, Problems, clip, nearest
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.formats.gathered import (
-    Entry,
-    Refused,
-    as_number,
-    catalog_of,
-    items_of,
-    read_lines,
-)
+from tallymark.formats.entries import Entry, catalog_of, items_of
+from tallymark.formats.parsing import ParseError, parse_float, read_lines
 from tallymark.geometry import Cuboids
 from tallymark.io.folders import LIDAR_SUFFIXES, Folder, distinct_names, split_of_path
 from tallymark.io.lidar import SWEEP, inspect_sweep
@@ -31,10 +26,11 @@ from tallymark.io.media import Medium
 
 COLUMNS = 4
 KITTI_SWEEP = Medium("lidar", "sweep", SWEEP.suffixes, partial(inspect_sweep, columns=COLUMNS))
-LABELS, SWEEP_FOLDERS = "label_2", ("velodyne_reduced", "velodyne")
+LABEL_FOLDER = "label_2"
+SWEEP_FOLDERS = ("velodyne_reduced", "velodyne")
 FIELDS = (15, 16)
-"""Values in a row; the sixteenth is the confidence of a prediction."""
-SAME = {
+"""Numbers of values in a row; the sixteenth is the confidence of a prediction."""
+SYNONYMS = {
     "van": "car",  # one class in nuScenes, whose tables lyft shares
     "vehicle": "car",
     "large_vehicle": "truck",
@@ -49,110 +45,119 @@ SAME = {
     "person_sitting": "pedestrian",
     "wheelchair": "pedestrian",
 }
-"""Classes of KITTI and Argoverse by the class that has the same things in it; a rider counts as what is ridden."""
-ASIDE = {"dontcare", "misc", "on_road_obstacle", "other_mover", "stroller"}
-"""Classes that none of the nine stands for."""
+"""Classes of KITTI and Argoverse, and the class of the challenge for each; riders count as what they ride."""
+IGNORED = {"dontcare", "misc", "on_road_obstacle", "other_mover", "stroller"}
+"""Classes that have no counterpart in the challenge."""
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """The labels of one sweep: words as written, volumes in the frame of the lidar, and the line of each."""
+    """The labels of one sweep: class names as written, 3D boxes in the lidar frame, and lines."""
 
-    words: list[str]
-    volumes: Cuboids
+    names: list[str]
+    boxes: Cuboids
     line: list[int]
 
 
 def read_kitti(listed: Folder, classes: tuple[str, ...], problems: Problems) -> Catalog | None:
-    """Sweeps with volumes of these classes; None if there are neither labels nor sweeps where KITTI has them."""
+    """Sweeps with 3D boxes of these classes; None if the folder has neither KITTI labels nor KITTI sweeps."""
     notes = Problems(EVERY)
-    sweeps, labels = _sweeps(listed, problems=notes), _labels(listed)
+    sweeps = _sweep_files(listed, notes)
+    labels = _label_files(listed)
     frames = sorted({*sweeps, *labels})
     if not frames:
         return None
     names = distinct_names(frames, listed.root, lambda frame: frame.name)
-    entries, read = [], []
+    entries = []
+    no_rows = np.empty(0, np.int64)
+    items, labels_of, lines, boxes = [no_rows], [no_rows], [no_rows], [np.empty((0, 7))]
     for at, frame in enumerate(frames):
-        label = labels.get(frame)
-        known = None if label is None else read_frame(label, frame.parent / "calib" / f"{frame.name}.txt", problems)
-        entries.append(
-            Entry(names[frame], sweeps.get(frame), split_of_path(frame, listed.root), label, known is not None)
-        )
-        if known is not None and label is not None:
-            kinds = _kinds(known, label, names[frame], classes, notes, problems)
-            kept = np.flatnonzero(kinds >= 0)
-            lines = np.array(known.line, np.int64)[kept]
-            read.append((np.full(len(kept), at), known.volumes.take(kept), kinds[kept], lines))
-    none = np.empty(0, np.int64)
-    item, label_numbers, line = (np.concatenate([none, *(columns[k] for columns in read)]) for k in (0, 2, 3))
-    volumes = np.concatenate([np.empty((0, 7)), *(np.column_stack(columns[1].columns) for columns in read)])
+        file = labels.get(frame)
+        read = None if file is None else read_frame(file, frame.parent / "calib" / f"{frame.name}.txt", problems)
+        split = split_of_path(frame, listed.root)
+        entries.append(Entry(names[frame], sweeps.get(frame), split, file, labelled=read is not None))
+        if read is not None and file is not None:
+            numbers = _class_numbers(read, file, names[frame], classes, notes, problems)
+            kept = np.flatnonzero(numbers >= 0)
+            items.append(np.full(len(kept), at))
+            labels_of.append(numbers[kept])
+            lines.append(np.array(read.line, np.int64)[kept])
+            boxes.append(np.column_stack(read.boxes.take(kept).columns))
     truth = Annotations.from_rows(
-        items_of(entries), item, Cuboids.of(volumes), label=label_numbers, classes=classes, line=line
+        items_of(entries),
+        np.concatenate(items),
+        Cuboids.of(np.concatenate(boxes)),
+        label=np.concatenate(labels_of),
+        classes=classes,
+        line=np.concatenate(lines),
     )
     return catalog_of(listed.root, KITTI_SWEEP, entries, truth, notes)
 
 
 def read_frame(label: Path, calibration: Path, problems: Problems) -> Frame | None:
-    """The volumes of a label file; None, with a problem, if they cannot be placed. DontCare has sides of -1."""
+    """The 3D boxes of a label file; None, with a problem, without a calibration. DontCare rows have sizes of -1."""
     rows = read_lines(label, problems)
     lidar_to_camera = _read_calibration(calibration, problems)
     if rows is None or lidar_to_camera is None:
         return None
-    words, values, lines = [], [], []
+    names, values, lines = [], [], []
     for line, text in rows:
-        word, *rest = text.split()
+        name, *rest = text.split()
         try:
-            numbers = _numbers(text, rest)
-        except Refused as bad:
+            numbers = _parse_numbers(text, rest)
+        except ParseError as bad:
             problems.add(bad.at(label, line, label.stem))
             continue
-        words.append(word)
+        names.append(name)
         values.append(numbers)
         lines.append(line)
     camera = np.array(values, float).reshape(-1, 7)
-    return Frame(words, _to_lidar(camera, lidar_to_camera), lines)
+    return Frame(names, _to_lidar(camera, lidar_to_camera), lines)
 
 
-def _numbers(text: str, tokens: list[str]) -> list[float]:
-    """Height, width, length, x, y, z and turn, the last seven of fifteen values."""
+def _parse_numbers(text: str, tokens: list[str]) -> list[float]:
+    """Height, width, length, x, y, z and rotation_y: the last seven of the 14 numbers of a row."""
     if len(tokens) + 1 not in FIELDS:
         expected = "a class and 14 numbers"
-        raise Refused("field_count", f"{len(tokens) + 1} values in {clip(text)}", expected, "mend or remove the row")
-    numbers = [as_number(token) for token in tokens[7:14]]
+        raise ParseError(
+            "field_count", f"{len(tokens) + 1} values in {clip(text)}", expected, "correct or remove the row"
+        )
+    numbers = [parse_float(token) for token in tokens[7:14]]
     if not np.isfinite(numbers).all():
-        raise Refused("not_a_number", clip(text), "finite numbers", "mend or remove the row")
+        raise ParseError("not_a_number", clip(text), "finite numbers", "correct or remove the row")
     if text.split()[0].lower() != "dontcare" and min(numbers[:3]) <= 0:
-        raise Refused("not_positive", clip(text), "height, width and length above 0", "mend or remove the row")
+        raise ParseError("not_positive", clip(text), "height, width and length above 0", "correct or remove the row")
     return numbers
 
 
 def _to_lidar(camera: np.ndarray, lidar_to_camera: np.ndarray) -> Cuboids:
-    """Volumes of the camera (rows of height, width, length, x, y, z, turn) in the frame of the lidar."""
-    height, width, length, x, y, z, turn = camera.T
+    """3D boxes in the lidar frame, from (n, 7) camera rows of height, width, length, x, y, z, rotation_y."""
+    height, width, length, x, y, z, rotation = camera.T
     back = np.linalg.inv(lidar_to_camera)
     centre = np.stack([x, y - height / 2, z], axis=1) @ back[:3, :3].T + back[:3, 3]
-    heading = np.stack([np.cos(turn), np.zeros(len(turn)), -np.sin(turn)], axis=1) @ back[:3, :3].T
+    heading = np.stack([np.cos(rotation), np.zeros(len(rotation)), -np.sin(rotation)], axis=1) @ back[:3, :3].T
     yaw = np.arctan2(heading[:, 1], heading[:, 0])
     return Cuboids.of(np.column_stack([centre, width, length, height, yaw]))
 
 
 def _read_calibration(path: Path, problems: Problems) -> np.ndarray | None:
-    """The 4 x 4 matrix R0_rect Tr_velo_to_cam; None, with a problem, if it is not there."""
+    """The (4, 4) matrix R0_rect @ Tr_velo_to_cam; None, with a problem, if it is missing or invalid."""
     if not path.is_file():
-        expected, remedy = "the calibration of a labelled sweep", "add the file: without it no volume can be placed"
+        expected = "the calibration of a labelled sweep"
+        remedy = "add the file: 3D boxes cannot be transformed to the lidar frame without it"
         problems.add(Problem("missing_calibration", str(path), "nothing", expected, remedy))
         return None
     rows = {}
     for line, text in read_lines(path, problems) or []:
         name, _, values = text.partition(":")
-        rows[name.strip()] = line, [as_number(token) for token in values.split()]
-    turn = _matrix(rows, ("R0_rect", "R_rect"), (3, 3), path, problems)
-    move = _matrix(rows, ("Tr_velo_to_cam", "Tr_velo_cam"), (3, 4), path, problems)
-    if turn is None or move is None:
+        rows[name.strip()] = line, [parse_float(token) for token in values.split()]
+    rotation = _matrix(rows, ("R0_rect", "R_rect"), (3, 3), path, problems)
+    transform = _matrix(rows, ("Tr_velo_to_cam", "Tr_velo_cam"), (3, 4), path, problems)
+    if rotation is None or transform is None:
         return None
-    whole = np.eye(4)
-    whole[:3] = turn @ move
-    return whole
+    matrix = np.eye(4)
+    matrix[:3] = rotation @ transform
+    return matrix
 
 
 def _matrix(
@@ -162,51 +167,53 @@ def _matrix(
     path: Path,
     problems: Problems,
 ) -> np.ndarray | None:
+    """The first of the named matrices whose left 3 x 3 part is a rotation; None, with a problem, otherwise."""
     line, values = next((rows[name] for name in names if name in rows), (None, []))
     good = len(values) == shape[0] * shape[1] and bool(np.isfinite(values).all())
     matrix = np.reshape(values, shape) if good else np.zeros(shape)
-    if good and abs(np.linalg.det(matrix[:, :3])) > 0.5:  # a turn has 1
+    if good and abs(np.linalg.det(matrix[:, :3])) > 0.5:  # a rotation has determinant 1
         return matrix
-    found = "none" if line is None else "a matrix that is no turn" if good else f"{len(values)} values"
-    expected, remedy = f"{names[0]} with {shape[0]} x {shape[1]} finite numbers", "get the calibration again"
+    found = "none" if line is None else "a matrix that is not a rotation" if good else f"{len(values)} values"
+    expected = f"{names[0]} with {shape[0]} x {shape[1]} finite numbers"
+    remedy = "download the calibration again"
     problems.add(Problem("bad_calibration", str(path), found, expected, remedy, line=line))
     return None
 
 
-def _kinds(
+def _class_numbers(
     frame: Frame, label: Path, item: str, classes: tuple[str, ...], notes: Problems, problems: Problems
 ) -> np.ndarray:
-    """The class of each volume; -1 for what is none, which is noted, and for what is unknown, which is a problem."""
-    kinds = np.full(len(frame.words), -1)
-    for at, (line, word) in enumerate(zip(frame.line, frame.words, strict=True)):
-        name = SAME.get(word.lower(), word.lower())
+    """The class number of each box; -1 for ignored classes, which are noted, and unknown ones, which are problems."""
+    numbers = np.full(len(frame.names), -1)
+    for at, (line, written) in enumerate(zip(frame.line, frame.names, strict=True)):
+        name = SYNONYMS.get(written.lower(), written.lower())
         if name in classes:
-            kinds[at] = classes.index(name)
-        elif name in ASIDE:
-            expected, remedy = "a class of the challenge", "nothing: it is left out"
-            notes.add(Problem("left_out", str(label), word, expected, remedy, line=line))
+            numbers[at] = classes.index(name)
+        elif name in IGNORED:
+            expected = "a class of the challenge"
+            notes.add(Problem("ignored_class", str(label), written, expected, "nothing: it is excluded", line=line))
         else:
-            remedy = nearest(name, (*classes, *SAME))
-            problems.add(
-                Problem("unknown_class", str(label), clip(word), "a known class", remedy, line=line, item=item)
-            )
-    return kinds
+            found = clip(written)
+            remedy = nearest(name, (*classes, *SYNONYMS))
+            problems.add(Problem("unknown_class", str(label), found, "a known class", remedy, line=line, item=item))
+    return numbers
 
 
-def _labels(listed: Folder) -> dict[Path, Path]:
-    """Label files by their frame, a path without a suffix beside the folder of labels."""
-    return {path.parent.parent / path.stem: path for path in listed.ending({".txt"}) if path.parent.name == LABELS}
+def _label_files(listed: Folder) -> dict[Path, Path]:
+    """Label files by frame: the path without suffix, beside the label folder."""
+    return {
+        path.parent.parent / path.stem: path for path in listed.ending({".txt"}) if path.parent.name == LABEL_FOLDER
+    }
 
 
-def _sweeps(listed: Folder, problems: Problems) -> dict[Path, Path]:
-    """Sweeps by their frame; where there are two, the one cut to the camera's view, and that is noted."""
+def _sweep_files(listed: Folder, notes: Problems) -> dict[Path, Path]:
+    """Sweeps by frame; of two, the one cropped to the camera's field of view, with a note."""
     found: dict[Path, Path] = {}
     rank = {name: at for at, name in enumerate(SWEEP_FOLDERS)}
     every = [path for path in listed.ending(LIDAR_SUFFIXES) if path.parent.name.startswith("velodyne")]
     for path in sorted(every, key=lambda path: (rank.get(path.parent.name, len(rank)), path)):
         first = found.setdefault(path.parent.parent / path.stem, path)
         if first != path:
-            problems.add(
-                Problem("unused_sweep", str(path), f"also {first}", "one sweep of a frame", "nothing, if that is meant")
-            )
+            remedy = "nothing, if that one is right"
+            notes.add(Problem("unused_sweep", str(path), f"also {first}", "one sweep for each frame", remedy))
     return found

@@ -1,8 +1,8 @@
-"""nuScenes results: one JSON file of detections by sample, in world coordinates, as its detection task hands them in.
+"""nuScenes results: one JSON file of detections by sample, in world coordinates, as its detection task expects.
 
-A detection has `translation` (the middle, in metres), `size` (width, length, height), `rotation` (a quaternion
-w, x, y, z), `velocity`, `detection_name`, `detection_score` and `attribute_name`. Volumes here are upright: of a
-rotation only the heading is kept, and velocities and attributes are neither known nor read.
+A detection has `translation` (the centre, in metres), `size` (width, length, height), `rotation` (a quaternion
+w, x, y, z), `velocity`, `detection_name`, `detection_score` and `attribute_name`. 3D boxes are upright: only the yaw
+of a rotation is kept. Velocities and attributes are not read, and written as 0 and empty.
 """
 
 from __future__ import annotations
@@ -17,40 +17,46 @@ import numpy as np
 from tallymark.core.problems import Problem, Problems, clip, nearest
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
-from tallymark.formats.gathered import read_text
+from tallymark.formats.parsing import read_text
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import quaternion_of_yaw, yaw_of
 
 META = {"use_camera": False, "use_lidar": True, "use_radar": False, "use_map": False, "use_external": False}
-"""What the detections were made from."""
+"""The sensors that the detections are based on."""
 NUMBERS = 11
-"""Three of the place, three of the size, four of the rotation, and the score."""
+"""Numbers of a detection: three of the translation, three of the size, four of the rotation, and the score."""
 EXPECTED = {
-    "bad_record": ("translation, size, rotation, detection_name and detection_score", "write every detection in full"),
-    "not_a_number": ("finite numbers, and a rotation", "write plain numbers (no NaN, no Infinity)"),
-    "nonpositive_size": ("width, length and height above 0", "mend or drop the volume"),
+    "bad_record": (
+        "translation, size, rotation, detection_name and detection_score",
+        "write every detection with all its fields",
+    ),
+    "not_a_number": ("finite numbers, and a rotation other than 0", "write plain numbers (no NaN, no Infinity)"),
+    "nonpositive_size": ("width, length and height above 0", "correct or remove the 3D box"),
     "unknown_class": ("a class of the challenge", ""),
 }
-"""What each kind of problem asks for, and what to do."""
+"""For each kind of problem: what is expected, and the remedy."""
 
 
 def write_nuscenes(annotations: Annotations[Cuboids], path: str | Path) -> None:
-    """Write volumes as a file of results, a sample to a line; classes keep their names."""
-    shapes, names = annotations.shapes, annotations.classes or ("object",)
-    place = np.stack([shapes.x, shapes.y, shapes.z], 1).tolist()
+    """Write 3D boxes as a results file, one sample per line. Classes keep their names."""
+    shapes = annotations.shapes
+    names = annotations.classes or ("object",)
+    translation = np.stack([shapes.x, shapes.y, shapes.z], 1).tolist()
     size = np.stack([shapes.width, shapes.length, shapes.height], 1).tolist()
-    rotation, score = quaternion_of_yaw(shapes.yaw).tolist(), annotations.scores.tolist()
-    kind, offsets = annotations.labels.tolist(), annotations.offsets.tolist()
+    rotation = quaternion_of_yaw(shapes.yaw).tolist()
+    score = annotations.scores.tolist()
+    label = annotations.labels.tolist()
+    offsets = annotations.offsets.tolist()
     lines = []
     for at, token in enumerate(annotations.items.ids):
         rows = [
             {
                 "sample_token": token,
-                "translation": place[row],
+                "translation": translation[row],
                 "size": size[row],
                 "rotation": rotation[row],
                 "velocity": [0.0, 0.0],
-                "detection_name": names[kind[row]],
+                "detection_name": names[label[row]],
                 "detection_score": score[row],
                 "attribute_name": "",
             }
@@ -64,14 +70,17 @@ def write_nuscenes(annotations: Annotations[Cuboids], path: str | Path) -> None:
 def read_nuscenes(
     path: str | Path, classes: tuple[str, ...], problems: Problems, *, keep_unknown: bool = False
 ) -> Annotations[Cuboids] | None:
-    """The volumes in a file of results. Each that cannot be used is a problem, and the rest is read.
+    """The 3D boxes in a results file. An invalid detection is a problem, and the others are read.
 
-    keep_unknown: names that are not in `classes` become classes behind these, instead of problems.
+    keep_unknown: append names that are not in `classes` as further classes, instead of reporting them.
     """
     results = _results(Path(path), problems)
     if results is None:
         return None
-    item, number, values, words = [], [], [], []
+    item: list[int] = []
+    number: list[int] = []
+    values: list[list[float]] = []
+    names: list[str] = []
     for at, (token, rows) in enumerate(results.items()):
         for row, detection in enumerate(rows, start=1):
             numbers = _numbers(detection)
@@ -81,15 +90,16 @@ def read_nuscenes(
             item.append(at)
             number.append(row)
             values.append(numbers)
-            words.append(detection["detection_name"])
-    known = (*classes, *sorted(set(words) - set(classes))) if keep_unknown else classes
-    place = {name: kind for kind, name in enumerate(known)}
-    label = np.array([place.get(word, -1) for word in words], np.int64)
-    table, tokens = np.array(values, float).reshape(-1, NUMBERS), list(results)
+            names.append(detection["detection_name"])
+    known = (*classes, *sorted(set(names) - set(classes))) if keep_unknown else classes
+    class_number = {name: at for at, name in enumerate(known)}
+    label = np.array([class_number.get(name, -1) for name in names], np.int64)
+    table = np.array(values, float).reshape(-1, NUMBERS)
+    tokens = list(results)
     fault = _faults(table, label)
     for at in np.flatnonzero(fault != "").tolist():
-        found = words[at] if fault[at] == "unknown_class" else " ".join(f"{value:g}" for value in values[at])
-        problems.add(_problem(path, tokens[item[at]], number[at], str(fault[at]), found, nearest(words[at], known)))
+        found = names[at] if fault[at] == "unknown_class" else " ".join(f"{value:g}" for value in values[at])
+        problems.add(_problem(path, tokens[item[at]], number[at], str(fault[at]), found, nearest(names[at], known)))
     kept = np.flatnonzero(fault == "")
     return Annotations.from_rows(
         Items.of(tokens),
@@ -102,28 +112,29 @@ def read_nuscenes(
 
 
 def _faults(table: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """What is wrong with each row of numbers and its class: a kind of problem, or nothing."""
-    unreal = ~np.isfinite(table).all(axis=1) | (table[:, 6:10] == 0).all(axis=1)
+    """The kind of problem of each row of numbers and its class; empty if there is none."""
+    not_finite = ~np.isfinite(table).all(axis=1) | (table[:, 6:10] == 0).all(axis=1)
     flat = table[:, 3:6].min(axis=1, initial=1) <= 0
-    return np.select([unreal, flat, label < 0], ["not_a_number", "nonpositive_size", "unknown_class"], "")
+    return np.select([not_finite, flat, label < 0], ["not_a_number", "nonpositive_size", "unknown_class"], "")
 
 
 def _results(path: Path, problems: Problems) -> dict[str, list[Any]] | None:
-    """The lists of detections by sample; None, with a problem, if there are none."""
+    """The lists of detections by sample; None, with a problem, if the file has none."""
     text = read_text(path, problems)
     if text is None:
         return None
     repeated: list[str] = []
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):  # the last of each name has been kept
+    def note_repeated(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        keys = dict(pairs)
+        if len(keys) < len(pairs):  # the last value of each key is kept
             repeated.extend(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        return made
+        return keys
 
-    expected, remedy = "JSON", "write the file again: it may be cut off"
+    expected = "JSON"
+    remedy = "write the file again: it may be truncated"
     try:
-        whole = json.loads(text, object_pairs_hook=once)
+        whole = json.loads(text, object_pairs_hook=note_repeated)
     except json.JSONDecodeError as error:
         problems.add(Problem("bad_json", str(path), error.msg.lower(), expected, remedy, line=error.lineno))
         return None
@@ -133,16 +144,18 @@ def _results(path: Path, problems: Problems) -> dict[str, list[Any]] | None:
     results = whole.get("results") if isinstance(whole, dict) else None
     if isinstance(results, dict) and all(isinstance(rows, list) for rows in results.values()):
         for name in filter(results.__contains__, repeated):
-            found, told, remedy = f"{clip(name)} again", "each sample once", "put all its detections in one list"
-            problems.add(Problem("duplicate_id", str(path), found, told, remedy, item=name))
+            remedy = "put all its detections in one list"
+            found = f"{clip(name)} again"
+            problems.add(Problem("duplicate_id", str(path), found, "each sample once", remedy, item=name))
         return results
-    expected, remedy = '"results": a list of detections for each sample', "write the form of nuScenes' detection task"
+    expected = '"results": a list of detections for each sample'
+    remedy = "write the results format of nuScenes' detection task"
     problems.add(Problem("bad_json", str(path), clip(text.strip()), expected, remedy))
     return None
 
 
 def _numbers(detection: Any) -> list[float] | None:
-    """The numbers of a detection, None if it lacks what it must have; a number that is none stays for later."""
+    """The numbers of a detection, which may be nan; None if a field is missing or of the wrong type or length."""
     try:
         parts = [detection[name] for name in ("translation", "size", "rotation")]
         numbers = [*parts[0], *parts[1], *parts[2], detection["detection_score"]]

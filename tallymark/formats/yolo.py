@@ -1,8 +1,8 @@
-"""YOLO: a text file for each picture, with rows `class x y width height` in shares of the picture.
+"""YOLO: a text file for each image, with rows `class x y width height` relative to the image size (0 to 1).
 
-(x, y) is the centre. A row may be a class and a polygon instead: then the box around it counts. Label files lie in
-`labels/` where the pictures lie in `images/`, or beside the pictures. A picture without a file, or with an empty one,
-holds nothing, unless no picture of its part has one.
+(x, y) is the centre of the box. A row with a class and a polygon is read as the polygon's bounding box. Label files
+are in `labels/` where images are in `images/`, or beside the images. An image with an empty label file, or with none,
+has no objects, unless no image of its split has a label file: then the split is unlabelled.
 """
 
 from __future__ import annotations
@@ -15,140 +15,145 @@ import numpy as np
 from tallymark.core.problems import EVERY, Problem, Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.formats.gathered import (
-    Entry,
-    Refused,
-    as_number,
-    catalog_of,
-    first_line,
-    items_of,
-    read_lines,
-)
-from tallymark.formats.names import read_names
+from tallymark.formats.class_names import read_class_names
+from tallymark.formats.entries import Entry, catalog_of, items_of
+from tallymark.formats.parsing import ParseError, first_line, parse_float, read_lines
 from tallymark.geometry import Boxes
 from tallymark.geometry.labels import MOST_CLASSES
 from tallymark.io.folders import Folder, distinct_names, split_of_path
 from tallymark.io.images import IMAGE, image_size
 from tallymark.io.media import BadMedia
 
-SLACK = 1e-3
-"""How far beyond the picture a share may lie: labels are rounded, and drawn over the edge."""
+TOLERANCE = 1e-3
+"""How far outside the image a relative coordinate may be: labels are rounded, and drawn beyond the border."""
 
 
 @dataclass
-class Found:
-    """The objects read so far, as columns."""
+class YoloObjects:
+    """Columns of the objects of all images: position of the image, box x, y, width, height in pixels, class, line."""
 
     item: list[int] = field(default_factory=list)
     box: list[tuple[float, float, float, float]] = field(default_factory=list)
-    kind: list[int] = field(default_factory=list)
+    label: list[int] = field(default_factory=list)
     line: list[int] = field(default_factory=list)
 
 
 def read_yolo(listed: Folder, problems: Problems) -> Catalog | None:
-    """Pictures with boxes; None if no text file of the folder is a label file."""
-    pictures = listed.ending(IMAGE.suffixes)
+    """Images with bounding boxes; None if no text file in the folder is a label file."""
+    images = listed.ending(IMAGE.suffixes)
     texts = set(listed.ending({".txt"}))
-    label = {path: file for path in pictures if (file := _label_file(path, texts)) is not None}
-    if not any(_looks_like_labels(file) for file in label.values()):
+    label_files = {path: file for path in images if (file := _label_file(path, texts)) is not None}
+    if not any(_begins_with_label(file) for file in label_files.values()):
         return None
-    _report_orphans(sorted(texts - set(label.values())), problems)
-    names = read_names(listed, problems)
-    known = {split_of_path(path, listed.root) for path in label}
+    _report_orphans(sorted(texts - set(label_files.values())), problems)
+    names = read_class_names(listed, problems)
+    labelled_splits = {split_of_path(path, listed.root) for path in label_files}
     entries = []
-    for path, name in distinct_names(pictures, listed.root, lambda path: path.name).items():
-        part = split_of_path(path, listed.root)
-        entries.append(Entry(name, path, part, label.get(path), part in known, line=0))
-    found = Found()
-    for at, entry in enumerate(entries):
-        if entry.table is not None:
-            _read_labels(at, entry, names, found, problems)
+    for path, name in distinct_names(images, listed.root, lambda path: path.name).items():
+        split = split_of_path(path, listed.root)
+        entries.append(Entry(name, path, split, label_files.get(path), split in labelled_splits))
+    objects = YoloObjects()
+    for item, entry in enumerate(entries):
+        if entry.file is not None and entry.table is not None:
+            _read_labels(item, entry.id, entry.file, entry.table, names, objects, problems)
     if not names:
-        names = tuple(str(kind) for kind in range(max(found.kind, default=0) + 1))
+        names = tuple(str(label) for label in range(max(objects.label, default=0) + 1))
     truth = Annotations.from_rows(
         items_of(entries),
-        np.array(found.item, np.int64),
-        Boxes.of(np.array(found.box)),
-        label=np.array(found.kind, np.int64) if len(names) > 1 else None,
+        np.array(objects.item, np.int64),
+        Boxes.of(np.array(objects.box)),
+        label=np.array(objects.label, np.int64) if len(names) > 1 else None,
         classes=names if len(names) > 1 else (),
-        line=np.array(found.line, np.int64),
+        line=np.array(objects.line, np.int64),
     )
     return catalog_of(listed.root, IMAGE, entries, truth, Problems(EVERY))
 
 
-def _label_file(picture: Path, texts: set[Path]) -> Path | None:
-    """The label file of a picture: in `labels` instead of the innermost `images`, beside it, or in `labels` there."""
-    name, parts = f"{picture.stem}.txt", picture.parent.parts
-    places = [picture.parent, picture.parent / "labels"]
+def _label_file(image: Path, texts: set[Path]) -> Path | None:
+    """The label file of an image: in `labels` in place of the innermost `images`, beside it, or in `labels` there."""
+    name = f"{image.stem}.txt"
+    parts = image.parent.parts
+    folders = [image.parent, image.parent / "labels"]
     if "images" in parts:
         last = len(parts) - 1 - parts[::-1].index("images")
-        places.insert(0, Path(*parts[:last], "labels", *parts[last + 1 :]))
-    return next((place / name for place in places if place / name in texts), None)
+        folders.insert(0, Path(*parts[:last], "labels", *parts[last + 1 :]))
+    return next((folder / name for folder in folders if folder / name in texts), None)
 
 
-def _looks_like_labels(path: Path) -> bool:
-    """Whether a text file begins with a row of a class and four shares or a polygon; an empty one in `labels` does."""
-    values = [as_number(token) for token in first_line(path).split()]
+def _begins_with_label(path: Path) -> bool:
+    """Whether a text file begins with a class and a box or polygon. An empty file does if it is in `labels`."""
+    values = [parse_float(token) for token in first_line(path).split()]
     if not values:
         return "labels" in path.parent.parts
     return len(values) >= 5 and bool(np.isfinite(values[:5]).all())
 
 
 def _report_orphans(texts: list[Path], problems: Problems) -> None:
-    """Label files without a picture; text files of other kinds are nobody's business."""
+    """Report label files without an image. Other text files are ignored."""
     for path in texts:
-        if first_line(path).strip() and _looks_like_labels(path):
-            expected, remedy = "a picture of the same name", "add the picture, or remove the labels"
-            problems.add(Problem("unknown_image", str(path), "labels without a picture", expected, remedy))
+        if first_line(path).strip() and _begins_with_label(path):
+            expected = "an image of the same name"
+            remedy = "add the image, or remove the label file"
+            problems.add(Problem("unknown_image", str(path), "labels without an image", expected, remedy))
 
 
-def _read_labels(item: int, entry: Entry, names: tuple[str, ...], found: Found, problems: Problems) -> None:
-    assert entry.table is not None
-    assert entry.file is not None
-    rows = read_lines(entry.table, problems)
+def _read_labels(
+    item: int,
+    name: str,
+    image: Path,
+    table: Path,
+    names: tuple[str, ...],
+    objects: YoloObjects,
+    problems: Problems,
+) -> None:
+    """Append the objects of one label file, in pixels. An image that cannot be read is a problem."""
+    rows = read_lines(table, problems)
     if not rows:
         return
     try:
-        width, height = image_size(entry.file)
+        width, height = image_size(image)
     except BadMedia as bad:
-        expected = "a picture, whose size turns shares into pixels"
-        problems.add(Problem(bad.kind, str(entry.file), bad.found, expected, bad.remedy, item=entry.id))
+        expected = "an image, whose size converts relative coordinates to pixels"
+        problems.add(Problem(bad.kind, str(image), bad.found, expected, bad.remedy, item=name))
         return
     for line, text in rows:
         try:
-            kind, (x, y, across, down) = _row(text, names)
-        except Refused as bad:
-            problems.add(bad.at(entry.table, line, entry.id))
+            label, (x, y, across, down) = _parse_row(text, names)
+        except ParseError as bad:
+            problems.add(bad.at(table, line, name))
             continue
-        found.item.append(item)
-        found.box.append(((x - across / 2) * width, (y - down / 2) * height, across * width, down * height))
-        found.kind.append(kind)
-        found.line.append(line)
+        objects.item.append(item)
+        objects.box.append(((x - across / 2) * width, (y - down / 2) * height, across * width, down * height))
+        objects.label.append(label)
+        objects.line.append(line)
 
 
-def _row(text: str, names: tuple[str, ...]) -> tuple[int, tuple[float, float, float, float]]:
-    """The class, and centre and size in shares."""
+def _parse_row(text: str, names: tuple[str, ...]) -> tuple[int, tuple[float, float, float, float]]:
+    """The class of a row, and its box as relative centre x, y, width and height."""
     tokens = text.split()
-    remedy = "mend or remove the row"
+    remedy = "correct or remove the row"
     if len(tokens) != 5 and (len(tokens) < 7 or len(tokens) % 2 == 0):
         expected = "class x y width height, or class and a polygon"
         if len(tokens) == 6:
-            remedy = "take away the sixth value: a confidence belongs to predictions, not to truth"
-        raise Refused("field_count", f"{len(tokens)} values in {clip(text)}", expected, remedy)
-    values = np.array([as_number(token) for token in tokens])
+            remedy = "remove the sixth value: a confidence belongs to predictions, not to truth"
+        raise ParseError("field_count", f"{len(tokens)} values in {clip(text)}", expected, remedy)
+    values = np.array([parse_float(token) for token in tokens])
     if not np.isfinite(values).all():
-        raise Refused("not_a_number", clip(text), "finite numbers", remedy)
-    kind, shares = values[0], values[1:]
+        raise ParseError("not_a_number", clip(text), "finite numbers", remedy)
+    label = values[0]
+    relative = values[1:]
     classes = len(names) or MOST_CLASSES
-    if kind != int(kind) or not 0 <= kind < classes:
+    if label != int(label) or not 0 <= label < classes:
         expected = f"a class number from 0 to {classes - 1}"
-        raise Refused("unknown_class", tokens[0], expected, "mend the class, or the list of names")
-    if shares.min() < -SLACK or shares.max() > 1 + SLACK:
-        raise Refused("out_of_bounds", clip(text), "shares of the picture, 0 to 1", "divide pixels by its size")
-    if len(shares) > 4:
-        low, high = shares.reshape(-1, 2).min(axis=0), shares.reshape(-1, 2).max(axis=0)
-        shares = np.concatenate([(low + high) / 2, high - low])
-    if shares[2] <= 0 or shares[3] <= 0:
-        raise Refused("bad_box", clip(text), "width and height above 0", remedy)
-    x, y, across, down = shares.tolist()
-    return int(kind), (x, y, across, down)
+        raise ParseError("unknown_class", tokens[0], expected, "correct the class, or the list of names")
+    if relative.min() < -TOLERANCE or relative.max() > 1 + TOLERANCE:
+        expected = "coordinates relative to the image size, 0 to 1"
+        raise ParseError("out_of_bounds", clip(text), expected, "divide pixels by the image's width and height")
+    if len(relative) > 4:
+        low = relative.reshape(-1, 2).min(axis=0)
+        high = relative.reshape(-1, 2).max(axis=0)
+        relative = np.concatenate([(low + high) / 2, high - low])
+    if relative[2] <= 0 or relative[3] <= 0:
+        raise ParseError("bad_box", clip(text), "width and height above 0", remedy)
+    x, y, across, down = relative.tolist()
+    return int(label), (x, y, across, down)

@@ -21,7 +21,7 @@ def postprocess(candidates: Candidates, recipe: Recipe) -> Annotations[Any]:
 
 def fuse(candidates: Candidates, recipe: Recipe) -> Candidates:
     """One candidate where several of one object overlap."""
-    if not CODERS[recipe.task].overlapping:
+    if not candidates.objects.shapes.overlaps:
         return candidates
     return replace(candidates, objects=fuse_overlapping(candidates.objects, recipe.fusion, recipe.nms_iou))
 
@@ -33,7 +33,7 @@ def apply_thresholds(fused: Candidates, recipe: Recipe) -> Annotations[Any]:
     if not coder.ranked:
         objects = objects.filter(_reach_thresholds(fused, recipe))
         shapes, kept = objects.shapes.clip(fused.size[objects.item])
-        objects = replace(objects, shapes=shapes).filter(kept)
+        objects = replace(objects.filter(np.isin(np.arange(len(objects)), kept)), shapes=shapes)
     return coder.to_truth_geometry(objects, fused.size, recipe)
 
 

@@ -16,7 +16,7 @@ from tallymark.core.registry import Challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
-from tallymark.submission.rows import align, report_unknown
+from tallymark.submission.table_checks import align, report_unknown
 
 PathLike = str | Path
 TOGETHER = 1 << 26

@@ -17,7 +17,7 @@ from tallymark.data.items import Items
 from tallymark.io.tables import Table, number_text, write_table
 from tallymark.io.tokens import read_numbers, read_records, split_cell
 from tallymark.submission.dialect import Note, Row
-from tallymark.submission.rows import one_row_each, open_table, read_ids
+from tallymark.submission.table_checks import one_row_each, open_table, read_ids
 
 
 @dataclass(frozen=True, eq=False)

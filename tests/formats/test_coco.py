@@ -1,4 +1,4 @@
-"""COCO files: joined to their pictures, written and read back, and every fault named."""
+"""COCO files: matched to their images, written and read back, and a problem for every fault."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.formats import read_boxes, read_masks, write_coco_boxes, write_coco_masks
 from tallymark.geometry import Boxes, Masks
-from tests.formats.sets import coco, listing, only, put, put_picture
+from tests.formats.files import coco, listing, only, put, put_image
 from tests.made import annotations, columns_of
 
 IMAGES = [
@@ -30,9 +30,9 @@ def box(number: int, image: Any = 7, kind: Any = 1, bbox: Any = (1, 2, 3, 4), **
     return {"id": number, "image_id": image, "category_id": kind, "bbox": bbox, **more}
 
 
-def test_boxes_are_joined_to_pictures(tmp_path: Path) -> None:
-    put_picture(tmp_path / "photos" / "a.jpg")
-    put_picture(tmp_path / "photos" / "c.jpg")
+def test_boxes_are_matched_to_images(tmp_path: Path) -> None:
+    put_image(tmp_path / "photos" / "a.jpg")
+    put_image(tmp_path / "photos" / "c.jpg")
     rows = [box(1), box(2, bbox=[0.5, 1, 2, 2]), box(3, 9, iscrowd=1)]
     put(tmp_path / "instances.json", coco(IMAGES, rows, HEAD))
     catalog = tallymark.read("wheat", tmp_path)
@@ -50,12 +50,12 @@ def test_boxes_are_joined_to_pictures(tmp_path: Path) -> None:
     assert only(catalog.notes, "crowd").line == 8
 
 
-def test_files_are_parts_with_common_classes(tmp_path: Path) -> None:
-    for part in ("train", "val"):
-        put_picture(tmp_path / f"{part}2017" / "a.jpg")
-    two = [{"id": 4, "name": "leaf"}, {"id": 5, "name": "head"}]
+def test_files_are_splits_with_common_classes(tmp_path: Path) -> None:
+    for split in ("train", "val"):
+        put_image(tmp_path / f"{split}2017" / "a.jpg")
+    categories = [{"id": 4, "name": "leaf"}, {"id": 5, "name": "head"}]
     put(tmp_path / "annotations" / "instances_train2017.json", coco(IMAGES[:1], [box(1)], HEAD))
-    put(tmp_path / "annotations" / "instances_val2017.json", coco(IMAGES[:1], [box(1, kind=4)], two))
+    put(tmp_path / "annotations" / "instances_val2017.json", coco(IMAGES[:1], [box(1, kind=4)], categories))
     put(tmp_path / "annotations" / "captions_val2017.json", coco(IMAGES[:1], [], []))
     catalog = tallymark.read("wheat", tmp_path)
     assert catalog.items.ids.to_list() == ["train2017/a.jpg", "val2017/a.jpg"]
@@ -66,18 +66,18 @@ def test_files_are_parts_with_common_classes(tmp_path: Path) -> None:
     assert only(catalog.notes, "unused_table").file.endswith("captions_val2017.json")
 
 
-def test_a_whole_path_goes_before_a_bare_name(tmp_path: Path) -> None:
+def test_a_path_takes_precedence_over_a_base_name(tmp_path: Path) -> None:
     for folder in ("x", "y"):
-        put_picture(tmp_path / folder / "a.jpg")
+        put_image(tmp_path / folder / "a.jpg")
     put(tmp_path / "labels.json", coco([{"id": 1, "file_name": "y/a.jpg"}, {"id": 2, "file_name": "a.jpg"}], [], HEAD))
     catalog = tallymark.read("wheat", tmp_path)
     assert catalog.files.to_list()[:2] == ["y/a.jpg", None]
     assert only(catalog.notes, "ambiguous_file").item == "a.jpg"
 
 
-def test_a_name_is_not_taken_for_that_of_another_picture(tmp_path: Path) -> None:
-    put_picture(tmp_path / "val" / "a.jpg")
-    put_picture(tmp_path / "val" / "y" / "b.jpg")
+def test_a_name_is_not_matched_to_another_image(tmp_path: Path) -> None:
+    put_image(tmp_path / "val" / "a.jpg")
+    put_image(tmp_path / "val" / "y" / "b.jpg")
     three = [{"id": at, "file_name": name} for at, name in enumerate(("a.jpg", "x/b.jpg", "y\\b.jpg"))]
     put(tmp_path / "train.json", coco(IMAGES[:1], [], HEAD))
     put(tmp_path / "val.json", coco(three, [], HEAD))
@@ -86,8 +86,8 @@ def test_a_name_is_not_taken_for_that_of_another_picture(tmp_path: Path) -> None
     assert catalog.files.to_list() == [None, "val/a.jpg", None, "val/y/b.jpg"]
 
 
-def test_a_picture_in_two_files_is_a_problem(tmp_path: Path) -> None:
-    put_picture(tmp_path / "images" / "a.jpg")
+def test_an_image_in_two_files_is_a_problem(tmp_path: Path) -> None:
+    put_image(tmp_path / "images" / "a.jpg")
     put(tmp_path / "train.json", coco(IMAGES[:1], [box(1)], HEAD))
     put(tmp_path / "val.json", coco(IMAGES[:1], [], HEAD))
     problems = Problems()
@@ -145,7 +145,7 @@ def test_a_bad_image_is_a_problem_with_its_line(tmp_path: Path, image: Any, kind
     assert catalog.items.ids.to_list()[:2] == ["a.jpg", "b.jpg"]
 
 
-def test_what_stands_before_a_fault_is_read(tmp_path: Path) -> None:
+def test_objects_before_a_syntax_error_are_read(tmp_path: Path) -> None:
     whole = coco(IMAGES, [box(1), box(2)], HEAD)
     put(tmp_path / "coco.json", whole[: whole.index('"id": 2')])
     problems = Problems()
@@ -165,7 +165,7 @@ def test_broken_files_are_problems(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["annotations", "categories"])
-def test_what_should_be_a_list_and_is_none_is_a_problem(tmp_path: Path, name: str) -> None:
+def test_a_value_that_should_be_a_list_is_a_problem(tmp_path: Path, name: str) -> None:
     lists = {"images": IMAGES, "annotations": [box(1)], "categories": HEAD, name: {"1": box(1)}}
     put(tmp_path / "coco.json", json.dumps(lists, indent=0))
     problems = Problems()
@@ -177,7 +177,7 @@ def test_what_should_be_a_list_and_is_none_is_a_problem(tmp_path: Path, name: st
     )
 
 
-def test_other_json_is_left_alone(tmp_path: Path) -> None:
+def test_other_json_files_are_ignored(tmp_path: Path) -> None:
     put(tmp_path / "a.json", '{"type": "FeatureCollection", "features": []}')
     put(tmp_path / "b.json", '[{"images": 1}]')
     put(tmp_path / "c.json", '{"categories": {"1": "head"}, "annotations": "none"}')
@@ -187,7 +187,7 @@ def test_other_json_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_boxes_come_back(tmp_path: Path, seed: int) -> None:
+def test_boxes_round_trip(tmp_path: Path, seed: int) -> None:
     truth = annotations("wheat", seed)
     write_coco_boxes(truth, tmp_path / "coco.json")
     back = read_boxes(listing(tmp_path), problems := Problems())
@@ -200,9 +200,9 @@ def test_boxes_come_back(tmp_path: Path, seed: int) -> None:
         assert (ours == theirs).all()
 
 
-def test_a_catalog_comes_back_with_sizes_and_classes(tmp_path: Path) -> None:
-    kinds = [{"id": 3, "name": "head"}, {"id": 1, "name": "leaf"}]
-    put(tmp_path / "in" / "coco.json", coco(IMAGES, [box(1, 9, 1), box(2, 7, 3)], kinds))
+def test_a_catalog_round_trips_with_sizes_and_classes(tmp_path: Path) -> None:
+    categories = [{"id": 3, "name": "head"}, {"id": 1, "name": "leaf"}]
+    put(tmp_path / "in" / "coco.json", coco(IMAGES, [box(1, 9, 1), box(2, 7, 3)], categories))
     first = tallymark.read("wheat", tmp_path / "in")
     (tmp_path / "out").mkdir()
     write_coco_boxes(first, tmp_path / "out" / "coco.json")
@@ -216,9 +216,9 @@ def test_a_catalog_comes_back_with_sizes_and_classes(tmp_path: Path) -> None:
         write_coco_boxes(replace(first, truth=None), tmp_path / "out" / "none.json")
 
 
-def test_sizes_that_no_table_states_are_those_of_the_pictures(tmp_path: Path) -> None:
-    put_picture(tmp_path / "in" / "images" / "a.jpg", 80, 60)
-    put(tmp_path / "in" / "images" / "b.jpg", "no picture")
+def test_missing_sizes_are_those_of_the_image_files(tmp_path: Path) -> None:
+    put_image(tmp_path / "in" / "images" / "a.jpg", 80, 60)
+    put(tmp_path / "in" / "images" / "b.jpg", "not an image")
     put(tmp_path / "in" / "labels" / "a.txt", "0 0.5 0.5 0.2 0.4\n")
     write_coco_boxes(tallymark.read("wheat", tmp_path / "in"), tmp_path / "coco.json")
     assert json.loads((tmp_path / "coco.json").read_text())["images"] == [
@@ -227,8 +227,8 @@ def test_sizes_that_no_table_states_are_those_of_the_pictures(tmp_path: Path) ->
     ]
 
 
-def test_official_files_come_back_as_coco(tmp_path: Path) -> None:
-    put_picture(tmp_path / "train" / "abc.jpg")
+def test_official_files_round_trip_through_coco(tmp_path: Path) -> None:
+    put_image(tmp_path / "train" / "abc.jpg")
     put(tmp_path / "train.csv", 'image_id,width,height,bbox,source\nabc,100,50,"[1, 2, 3, 4]",x\n')
     first = tallymark.read("wheat", tmp_path)
     (tmp_path / "train.csv").unlink()
@@ -242,7 +242,7 @@ def test_official_files_come_back_as_coco(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_masks_come_back(tmp_path: Path, seed: int) -> None:
+def test_masks_round_trip(tmp_path: Path, seed: int) -> None:
     truth: Annotations[Masks] = annotations("ships", seed)
     write_coco_masks(truth, tmp_path / "coco.json")
     back = read_masks(listing(tmp_path), truth.shapes.shape, problems := Problems())
@@ -254,9 +254,9 @@ def test_masks_come_back(tmp_path: Path, seed: int) -> None:
         assert (truth.shapes.picture(at) == back.truth.shapes.picture(at)).all()
 
 
-def test_masks_of_every_kind_are_read_beside_faults(tmp_path: Path) -> None:
+def test_masks_of_every_encoding_are_read_beside_faults(tmp_path: Path) -> None:
     square = [1, 1, 3, 1, 3, 3, 1, 3]
-    kinds: list[Any] = [
+    segmentations: list[Any] = [
         [square],
         {"size": [4, 5], "counts": [5, 2, 2, 2, 9]},
         {"size": [4, 5], "counts": "52207"},
@@ -266,25 +266,27 @@ def test_masks_of_every_kind_are_read_beside_faults(tmp_path: Path) -> None:
         {"size": [4, 5], "counts": [5]},
         {"size": [4, 5], "counts": "p"},
     ]
-    picture = {"id": 7, "file_name": "a.jpg", "width": 5, "height": 4}
+    small = {"id": 7, "file_name": "a.jpg", "width": 5, "height": 4}
     large = {"id": 8, "file_name": "b.jpg", "width": 50, "height": 40}
-    rows = [box(at, segmentation=value) for at, value in enumerate(kinds)] + [box(99, 8, segmentation=[square])]
-    put(tmp_path / "coco.json", coco([picture, large], rows, HEAD))
+    rows = [box(at, segmentation=value) for at, value in enumerate(segmentations)] + [box(99, 8, segmentation=[square])]
+    put(tmp_path / "coco.json", coco([small, large], rows, HEAD))
     problems = Problems()
     catalog = read_masks(listing(tmp_path), (4, 5), problems)
     found = [(problem.line, problem.kind) for problem in problems]
     assert found == [
-        (9, "no_mask"), (10, "bad_polygon"), (11, "wrong_size"), (12, "bad_runs"), (13, "bad_runs"), (14, "wrong_size"),
+        (9, "no_mask"), (10, "bad_polygon"), (11, "wrong_size"), (12, "bad_rle"), (13, "bad_rle"), (14, "wrong_size"),
     ]  # fmt: skip
     assert catalog is not None
     assert catalog.truth is not None
-    pictures = [catalog.truth.shapes.picture(at) for at in range(len(catalog.truth))]
-    assert len(pictures) == 3
-    for picture_of_mask in pictures:
-        assert np.argwhere(picture_of_mask).tolist() == [[1, 1], [1, 2], [2, 1], [2, 2]]
+    masks = [catalog.truth.shapes.picture(at) for at in range(len(catalog.truth))]
+    assert len(masks) == 3
+    for mask in masks:
+        assert np.argwhere(mask).tolist() == [[1, 1], [1, 2], [2, 1], [2, 2]]
 
 
 def test_scores_are_written(tmp_path: Path) -> None:
-    found = Annotations.from_rows(Items.of(["a.jpg"]), np.array([0]), Boxes.of(np.ones((1, 4))), score=np.array([0.25]))
-    write_coco_boxes(found, tmp_path / "coco.json")
+    predictions = Annotations.from_rows(
+        Items.of(["a.jpg"]), np.array([0]), Boxes.of(np.ones((1, 4))), score=np.array([0.25])
+    )
+    write_coco_boxes(predictions, tmp_path / "coco.json")
     assert '"score": 0.25' in (tmp_path / "coco.json").read_text()

@@ -1,4 +1,4 @@
-"""KITTI: volumes in the frame of the lidar, with the points of real sweeps inside them."""
+"""KITTI: 3D boxes in the lidar frame, with the points of real sweeps inside them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tallymark.formats import read_cuboids
 from tallymark.formats.kitti import Frame, read_frame
 from tallymark.geometry.points_in_boxes import points_inside
 from tallymark.io.lidar import read_sweep
-from tests.formats.sets import listing, only, put, put_sweep
+from tests.formats.files import listing, only, put, put_sweep
 
 # The lidar sits 1 m behind and 0.5 m above the camera; camera x is right, y down, z forward.
 CALIBRATION = "P0: 1 2 3\nR0_rect: 1 0 0 0 1 0 0 0 1\nTr_velo_to_cam: 0 -1 0 0 0 0 -1 0.5 1 0 0 -1\n"
@@ -32,36 +32,36 @@ def put_frame(root: Path, name: str, label: str, calibration: str = CALIBRATION)
     return put(root / "label_2" / f"{name}.txt", label)
 
 
-def test_volumes_are_carried_to_the_lidar(tmp_path: Path) -> None:
+def test_cuboids_are_transformed_to_the_lidar_frame(tmp_path: Path) -> None:
     put_frame(tmp_path / "training", "000000", f"{CAR}\n{DONT_CARE}\n{SIDEWAYS}\n")
     catalog = tallymark.read("lyft", tmp_path)
     truth = catalog.truth
     assert truth is not None
-    assert [truth.classes[kind] for kind in truth.labels] == ["car", "car"]
+    assert [truth.classes[label] for label in truth.labels] == ["car", "car"]
     ahead, sideways = np.column_stack(truth.shapes.columns).round(9).tolist()
     assert ahead == [11, 2, -0.25, 1.6, 4, 1.5, 0]
     assert sideways == [21, 0, 0, 1.6, 4, 2, -round(np.pi / 2, 9)]
     assert truth.line is not None
     assert truth.line.tolist() == [1, 3]
-    assert only(catalog.notes, "left_out").line == 2
-    assert catalog.medium.look(tmp_path / "training" / "velodyne" / "000000.bin").extent == (3, 4)
+    assert only(catalog.notes, "ignored_class").line == 2
+    assert catalog.medium.inspect(tmp_path / "training" / "velodyne" / "000000.bin").extent == (3, 4)
     assert catalog.drive is None
 
 
-def test_a_turned_camera_turns_the_heading(tmp_path: Path) -> None:
-    turn = 0.3
-    matrix = np.array([[np.cos(turn), 0, np.sin(turn)], [0, 1, 0], [-np.sin(turn), 0, np.cos(turn)]])
+def test_a_rotated_camera_rotates_the_heading(tmp_path: Path) -> None:
+    angle = 0.3
+    matrix = np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]])
     rectified = CALIBRATION.replace("1 0 0 0 1 0 0 0 1\n", " ".join(map(str, matrix.ravel())) + "\n")
     put_frame(tmp_path, "000000", CAR, rectified)
     truth = tallymark.read("lyft", tmp_path).truth
     assert truth is not None
-    straight = np.array([-2.0, 0.75, 10.0]) @ matrix  # back by the turn
+    straight = np.array([-2.0, 0.75, 10.0]) @ matrix  # rotated back
     expected = [straight[2] + 1, -straight[0], 0.5 - straight[1]]
     assert np.allclose(np.column_stack(truth.shapes.columns)[0, :3], expected)
-    assert np.isclose(truth.shapes.yaw[0], turn)
+    assert np.isclose(truth.shapes.yaw[0], angle)
 
 
-def test_parts_and_frames_without_labels(tmp_path: Path) -> None:
+def test_splits_and_frames_without_labels(tmp_path: Path) -> None:
     put_frame(tmp_path / "training", "000000", CAR)
     put_sweep(tmp_path / "testing" / "velodyne" / "000000.bin", np.ones((1, 4)))
     put_sweep(tmp_path / "training" / "velodyne_reduced" / "000000.bin", np.ones((1, 4)))
@@ -104,7 +104,7 @@ def test_a_bad_row_is_a_problem_with_its_line(tmp_path: Path, text: str, kind: s
         (CALIBRATION.replace("0.5", "nan"), "bad_calibration"),
     ],
 )
-def test_without_a_calibration_nothing_is_known(tmp_path: Path, calibration: str | None, kind: str) -> None:
+def test_frames_without_a_valid_calibration_are_unlabelled(tmp_path: Path, calibration: str | None, kind: str) -> None:
     put_frame(tmp_path, "000000", CAR)
     put_frame(tmp_path, "000001", CAR, calibration or "")
     if calibration is None:
@@ -118,7 +118,7 @@ def test_without_a_calibration_nothing_is_known(tmp_path: Path, calibration: str
 
 
 def real(name: str) -> Path:
-    """A folder of real sweeps, where the environment names one."""
+    """A folder of real sweeps; skips the test if the environment names none."""
     folder = Path(os.environ.get("TALLYMARK_DATA", ""), "lidar", name)
     if "TALLYMARK_DATA" not in os.environ or not folder.is_dir():
         pytest.skip(f"set TALLYMARK_DATA to a folder with lidar/{name} to run this")
@@ -132,42 +132,40 @@ def frames(folder: Path) -> Iterator[tuple[str, Frame, Path]]:
         frame = read_frame(label, folder / "training" / "calib" / label.name, problems)
         assert frame is not None
         assert not problems
-        kept = [at for at, word in enumerate(frame.words) if word != "DontCare"]
-        volumes = frame.volumes.take(np.array(kept, np.int64))
+        kept = [at for at, name in enumerate(frame.names) if name != "DontCare"]
+        boxes = frame.boxes.take(np.array(kept, np.int64))
         sweep = next(folder.glob(f"training/velodyne*/{label.stem}.bin"))
-        yield label.stem, Frame([frame.words[at] for at in kept], volumes, [frame.line[at] for at in kept]), sweep
+        yield label.stem, Frame([frame.names[at] for at in kept], boxes, [frame.line[at] for at in kept]), sweep
 
 
-def test_real_kitti_volumes_are_where_their_points_are() -> None:
+def test_real_kitti_cuboids_contain_their_points() -> None:
     folder = real("kitti")
     with (folder / "boxes_lidar.csv").open() as file:
         table = list(csv.DictReader(file))
     compared = 0
     for name, frame, sweep in frames(folder):
         rows = [row for row in table if row["frame"] == name]
-        assert [row["class"] for row in rows] == frame.words
+        assert [row["class"] for row in rows] == frame.names
         columns = ("x", "y", "z", "width", "length", "height", "yaw")
         expected = np.array([[float(row[column]) for column in columns] for row in rows]).reshape(-1, 7)
-        assert np.allclose(np.column_stack(frame.volumes.columns), expected, atol=6e-4)
-        counts, stated = (
-            points_inside(read_sweep(sweep, 4), frame.volumes),
-            np.array([int(r["num_points"]) for r in rows]),
-        )
-        # The counts of the table are those of whole sweeps: a volume that leaves the picture has lost points here.
-        cut = np.array([float(row["truncated"]) > 0 for row in rows]) & (sweep.parent.name == "velodyne_reduced")
+        assert np.allclose(np.column_stack(frame.boxes.columns), expected, atol=6e-4)
+        counts = points_inside(read_sweep(sweep, 4), frame.boxes)
+        stated = np.array([int(row["num_points"]) for row in rows])
+        # The table counts the points of whole sweeps: boxes that are truncated by the image border have fewer here.
+        truncated = np.array([float(row["truncated"]) > 0 for row in rows]) & (sweep.parent.name == "velodyne_reduced")
         close = np.abs(counts - stated) <= np.maximum(2, 0.02 * stated)
-        assert close[~cut].all()
-        assert (counts[cut] <= stated[cut] + 2).all()
-        assert (counts[np.hypot(frame.volumes.x, frame.volumes.y) < 45] > 0).all()
+        assert close[~truncated].all()
+        assert (counts[truncated] <= stated[truncated] + 2).all()
+        assert (counts[np.hypot(frame.boxes.x, frame.boxes.y) < 45] > 0).all()
         compared += len(rows)
     assert compared == len(table) == 98
     catalog = tallymark.read("lyft", folder)
     assert catalog.truth is not None
     assert len(catalog.truth) == 98 - 6  # without Misc
-    assert catalog.notes.counts == {"left_out": 45}
+    assert catalog.notes.counts == {"ignored_class": 45}
 
 
-def test_real_argoverse_volumes_are_where_their_points_are() -> None:
+def test_real_argoverse_cuboids_contain_their_points() -> None:
     folder = real("argoverse")
-    found = [points_inside(read_sweep(sweep, 4), frame.volumes) for _, frame, sweep in frames(folder)]
+    found = [points_inside(read_sweep(sweep, 4), frame.boxes) for _, frame, sweep in frames(folder)]
     assert [(np.count_nonzero(counts), len(counts)) for counts in found] == [(67, 73), (73, 77)]

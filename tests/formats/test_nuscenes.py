@@ -1,4 +1,4 @@
-"""nuScenes results: there and back, and faults with their place."""
+"""nuScenes results: round trip, and faults with their place."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.formats import read_nuscenes, write_nuscenes
 from tallymark.geometry import Cuboids
-from tests.formats.sets import only, put
+from tests.formats.files import only, put
 from tests.made import annotations
 
 
 def detection(**changes: Any) -> dict[str, Any]:
-    """A car on its way north."""
+    """A car that faces north."""
     half = 0.5**0.5
     car = {
         "sample_token": "s",
@@ -35,7 +35,7 @@ def detection(**changes: Any) -> dict[str, Any]:
         "detection_score": 0.75,
         "attribute_name": "",
     }
-    return {key: value for key, value in (car | changes).items() if value != "gone"}
+    return {key: value for key, value in (car | changes).items() if value != "removed"}
 
 
 def results(*detections: Any) -> str:
@@ -47,7 +47,7 @@ def read(path: Path, **options: Any) -> tuple[Annotations[Cuboids] | None, Probl
     return read_nuscenes(path, CLASSES, problems, **options), problems
 
 
-def test_the_form_is_that_of_the_detection_task(tmp_path: Path) -> None:
+def test_the_layout_is_that_of_the_detection_task(tmp_path: Path) -> None:
     shapes = Cuboids.of(np.array([[1, 2, 3, 1.8, 4.5, 1.5, np.pi / 2]]))
     found = Annotations.from_rows(
         Items.of(["s", "empty"]), np.array([0]), shapes, label=np.array([0]), score=np.array([0.75]), classes=CLASSES
@@ -60,12 +60,12 @@ def test_the_form_is_that_of_the_detection_task(tmp_path: Path) -> None:
     [row] = written["results"]["s"]
     assert list(row) == list(detection())
     assert np.allclose(row.pop("rotation"), [0.5**0.5, 0, 0, 0.5**0.5])
-    assert row == detection(rotation="gone")
+    assert row == detection(rotation="removed")
     assert written["results"]["empty"] == []
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_there_and_back(seed: int, tmp_path: Path) -> None:
+def test_round_trip(seed: int, tmp_path: Path) -> None:
     made = annotations("lyft", seed)
     tallymark.write("lyft", made, tmp_path / "r.json", form="nuscenes")
     got = tallymark.read_submission("lyft", tmp_path / "r.json")
@@ -73,12 +73,12 @@ def test_there_and_back(seed: int, tmp_path: Path) -> None:
     assert got.offsets.tolist() == made.offsets.tolist()
     assert all(map(np.array_equal, got.shapes.columns[:6], made.shapes.columns[:6]))
     np.testing.assert_allclose(np.exp(1j * got.shapes.yaw), np.exp(1j * made.shapes.yaw), atol=1e-12)
-    assert np.array_equal(got.kind, made.labels)
+    assert np.array_equal(got.label, made.labels)
     assert np.array_equal(got.scores, made.scores)
     assert got.classes == CLASSES
 
 
-def test_a_tilted_volume_keeps_its_heading(tmp_path: Path) -> None:
+def test_a_tilted_cuboid_keeps_its_yaw(tmp_path: Path) -> None:
     path = put(tmp_path / "r.json", results(detection(rotation=[2.0, 0.1, 0.0, 2.0])))
     found, problems = read(path)
     assert not problems
@@ -89,7 +89,7 @@ def test_a_tilted_volume_keeps_its_heading(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bad", "kind"),
     [
-        (detection(size="gone"), "bad_record"),
+        (detection(size="removed"), "bad_record"),
         (detection(size=[1.0, 2.0]), "bad_record"),
         (detection(translation=[1.0, 2.0, 3.0, 4.0], size=[1.0, 2.0]), "bad_record"),
         (detection(detection_score="high"), "bad_record"),
@@ -104,7 +104,7 @@ def test_a_tilted_volume_keeps_its_heading(tmp_path: Path) -> None:
         (detection(detection_name="cars"), "unknown_class"),
     ],
 )
-def test_a_bad_detection_is_a_problem_and_the_rest_is_read(bad: Any, kind: str, tmp_path: Path) -> None:
+def test_a_bad_detection_is_a_problem_and_the_others_are_read(bad: Any, kind: str, tmp_path: Path) -> None:
     path = put(tmp_path / "r.json", results(detection(), bad, detection(detection_name="bus")))
     found, problems = read(path)
     problem = only(problems, kind)
@@ -114,7 +114,7 @@ def test_a_bad_detection_is_a_problem_and_the_rest_is_read(bad: Any, kind: str, 
     assert [found.classes[k] for k in found.labels] == ["car", "bus"]
 
 
-def test_unknown_classes_may_stay(tmp_path: Path) -> None:
+def test_unknown_classes_can_be_kept(tmp_path: Path) -> None:
     path = put(tmp_path / "r.json", results(detection(detection_name="barrier"), detection()))
     assert tallymark.check("lyft", path).problems.counts == {"unknown_class": 1}
     found = tallymark.read_submission("lyft", path, unknown_class="keep")
@@ -124,11 +124,11 @@ def test_unknown_classes_may_stay(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ['{"results": {"s": [}', "{}", '{"results": []}', '{"results": {"s": {}}}', "{" * 9999]
 )
-def test_what_are_no_results_is_a_problem(text: str, tmp_path: Path) -> None:
+def test_other_json_is_a_problem(text: str, tmp_path: Path) -> None:
     assert tallymark.check("lyft", put(tmp_path / "r.json", text)).problems.counts == {"bad_json": 1}
 
 
-def test_a_sample_that_is_there_twice_is_a_problem(tmp_path: Path) -> None:
+def test_a_repeated_sample_is_a_problem(tmp_path: Path) -> None:
     rows = json.dumps([detection()])
     found, problems = read(put(tmp_path / "r.json", f'{{"results": {{"s": {rows}, "t": [], "s": {rows}}}}}'))
     assert only(problems, "duplicate_id").item == "s"
@@ -136,7 +136,7 @@ def test_a_sample_that_is_there_twice_is_a_problem(tmp_path: Path) -> None:
     assert found.counts.tolist() == [1, 0]
 
 
-def test_a_list_is_no_file_of_results(tmp_path: Path) -> None:
+def test_a_list_is_not_a_results_file(tmp_path: Path) -> None:
     found, problems = read(put(tmp_path / "r.json", "[1, 2]"))
     assert found is None
     only(problems, "bad_json")
@@ -161,7 +161,7 @@ def test_a_submission_is_converted_and_scores_the_same(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
-def test_food_is_converted_too(tmp_path: Path) -> None:
+def test_food_submissions_are_converted(tmp_path: Path) -> None:
     submission = tallymark.challenge("food").folder / "example" / "submission.csv"
     run("convert", "food", submission, "--out", tmp_path / "k.csv", "--form", "kaggle")
     run("convert", "food", tmp_path / "k.csv", "--out", tmp_path / "s.csv")

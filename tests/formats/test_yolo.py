@@ -1,4 +1,4 @@
-"""YOLO label files: found where they may lie, shares turned into pixels, and every fault named."""
+"""YOLO label files: where they may be, conversion to pixels, class names, and a problem for every fault."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tallymark
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
 from tallymark.formats import read_boxes
-from tests.formats.sets import listing, only, put, put_picture
+from tests.formats.files import listing, only, put, put_image
 
 
 def boxes(catalog: Catalog | None) -> list[list[float]]:
@@ -21,7 +21,7 @@ def boxes(catalog: Catalog | None) -> list[list[float]]:
 
 
 @pytest.mark.parametrize(
-    ("picture", "label"),
+    ("image", "label"),
     [
         ("images/a.jpg", "labels/a.txt"),
         ("images/train/a.jpg", "labels/train/a.txt"),
@@ -31,8 +31,8 @@ def boxes(catalog: Catalog | None) -> list[list[float]]:
         ("a.jpg", "a.txt"),
     ],
 )
-def test_labels_are_found(tmp_path: Path, picture: str, label: str) -> None:
-    put_picture(tmp_path / picture)
+def test_label_files_are_matched_to_images(tmp_path: Path, image: str, label: str) -> None:
+    put_image(tmp_path / image)
     put(tmp_path / label, "0 0.5 0.5 0.2 0.4\n")
     catalog = tallymark.read("wheat", tmp_path)
     assert boxes(catalog) == [[40, 15, 20, 20]]
@@ -40,9 +40,9 @@ def test_labels_are_found(tmp_path: Path, picture: str, label: str) -> None:
     assert catalog.tables.to_list() == [str(tmp_path / label)]
 
 
-def test_empty_and_absent_labels_mean_nothing_there(tmp_path: Path) -> None:
+def test_images_with_empty_or_missing_label_files_have_no_objects(tmp_path: Path) -> None:
     for name in ("train/images/a.jpg", "train/images/b.jpg", "train/images/c.jpg", "test/images/d.jpg"):
-        put_picture(tmp_path / name)
+        put_image(tmp_path / name)
     put(tmp_path / "train" / "labels" / "a.txt", "0 0.5 0.5 0.2 0.4\r\n\r\n0 0.2 0.2 0.4 0.1 0.3 0.5\r\n")
     put(tmp_path / "train" / "labels" / "b.txt", "")
     catalog = tallymark.read("wheat", tmp_path)
@@ -55,13 +55,13 @@ def test_empty_and_absent_labels_mean_nothing_there(tmp_path: Path) -> None:
     assert catalog.truth.line.tolist() == [1, 3]
 
 
-def test_other_text_files_are_no_labels(tmp_path: Path) -> None:
-    put_picture(tmp_path / "a.jpg")
+def test_other_text_files_are_not_label_files(tmp_path: Path) -> None:
+    put_image(tmp_path / "a.jpg")
     put(tmp_path / "a.txt", "a photograph of wheat, taken in 2019\n")
     put(tmp_path / "class_list.txt", "0 head\n1 leaf\n")
     problems = Problems()
     assert read_boxes(listing(tmp_path), problems) is None
-    put_picture(tmp_path / "b.jpg")
+    put_image(tmp_path / "b.jpg")
     put(tmp_path / "b.txt", "0 0.5 0.5 0.2 0.4\n")
     assert read_boxes(listing(tmp_path), problems) is not None
     assert only(problems, "not_a_number").file == str(tmp_path / "a.txt")
@@ -83,7 +83,7 @@ def test_other_text_files_are_no_labels(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_row_is_a_problem_with_its_line(tmp_path: Path, text: str, kind: str) -> None:
-    put_picture(tmp_path / "images" / "a.jpg")
+    put_image(tmp_path / "images" / "a.jpg")
     label = put(tmp_path / "labels" / "a.txt", f"1 0.5 0.5 0.2 0.4\n{text}\n0 0.5 0.5 0.2 0.4\n")
     put(tmp_path / "classes.txt", "head\nleaf\n")
     problems = Problems()
@@ -94,10 +94,10 @@ def test_a_bad_row_is_a_problem_with_its_line(tmp_path: Path, text: str, kind: s
     assert len(boxes(catalog)) == 2
 
 
-def test_labels_without_a_usable_picture_are_problems(tmp_path: Path) -> None:
+def test_labels_without_a_readable_image_are_problems(tmp_path: Path) -> None:
     row = "0 0.5 0.5 0.2 0.4\n"
-    put_picture(tmp_path / "images" / "a.jpg")
-    put(tmp_path / "images" / "b.jpg", "no picture")
+    put_image(tmp_path / "images" / "a.jpg")
+    put(tmp_path / "images" / "b.jpg", "not an image")
     for name in "abc":
         put(tmp_path / "labels" / f"{name}.txt", row)
     problems = Problems()
@@ -105,46 +105,4 @@ def test_labels_without_a_usable_picture_are_problems(tmp_path: Path) -> None:
     assert {Path(problem.file).name: problem.kind for problem in problems} == {
         "b.jpg": "corrupt_media", "c.txt": "unknown_image",
     }  # fmt: skip
-    assert len(boxes(catalog)) == 1
-
-
-@pytest.mark.parametrize(
-    "yaml",
-    [
-        "names: ['head', \"leaf, green\"]\n",
-        "train: x\nnames: [head, 'leaf, green']  # two\nnc: 2\n",
-        "names:\n  - head\n  - 'leaf, green'\nnc: 2\n",
-        'names:\n- head\n- "leaf, green"  # the other\n',
-        "names:\n  0: head\n  1: 'leaf, green'\n",
-        "names:\n  # of the field\n  0: head\n\n  # of the plant\n  1: 'leaf, green'\n# end\nnc: 2\n",
-        "names: {0: head, 1: 'leaf, green'}\n",
-        "names: [head,\n  'leaf, green'\n]\nnc: [3]\n",
-    ],
-)
-def test_names_of_classes(tmp_path: Path, yaml: str) -> None:
-    put_picture(tmp_path / "images" / "a.jpg")
-    put(tmp_path / "labels" / "a.txt", "1 0.5 0.5 0.2 0.4\n")
-    put(tmp_path / "data.yaml", yaml)
-    truth = tallymark.read("wheat", tmp_path).truth
-    assert truth is not None
-    assert truth.classes == ("head", "leaf, green")
-    assert truth.labels.tolist() == [1]
-
-
-@pytest.mark.parametrize(
-    ("yaml", "line"),
-    [
-        ("names: [head, !!python/object:os.system]\n", 1),
-        ("names:\n  0: head\n  2: leaf\n", 3),
-        ("names:\n  - head\n  - {a: b}\n", 3),
-        ("names:\n  - head\n  - 'leaf\n", 3),
-    ],
-)
-def test_names_that_are_none_are_problems(tmp_path: Path, yaml: str, line: int) -> None:
-    put_picture(tmp_path / "images" / "a.jpg")
-    put(tmp_path / "labels" / "a.txt", "1 0.5 0.5 0.2 0.4\n")
-    put(tmp_path / "data.yaml", yaml)
-    problems = Problems()
-    catalog = read_boxes(listing(tmp_path), problems)
-    assert only(problems, "bad_class").line == line
     assert len(boxes(catalog)) == 1

@@ -25,7 +25,7 @@ from tallymark.geometry.poses import Poses
 from tallymark.io.lidar import SWEEP
 from tallymark.reporting.distances import score_by_distance
 from tests.challenges.test_lyft import scene
-from tests.formats.sets import put, put_sweep
+from tests.formats.files import put, put_sweep
 from tests.formats.test_kitti import CALIBRATION, CAR, SIDEWAYS
 
 CLASSES = ("car", "bus")

@@ -35,7 +35,7 @@ def test_write_then_read_is_the_identity(name: str, seed: int, tmp_path: Path) -
         assert got.score is not None
         assert np.array_equal(got.score, made.score)
     if made.label is not None:
-        assert [got.classes[k] for k in got.kind] == [made.classes[k] for k in made.labels]
+        assert [got.classes[k] for k in got.label] == [made.classes[k] for k in made.labels]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,7 @@ import pytest
 
 import tallymark
 from tallymark.challenges.food import synth
-from tallymark.challenges.food.synth import Scenes, write
+from tallymark.challenges.food.synth import SceneOptions, write
 from tallymark.core.problems import BadInput
 from tallymark.synthetic.dishes.menu import LARGEST, dish, look_alikes, place
 from tallymark.synthetic.dishes.photographs import photograph
@@ -18,7 +18,7 @@ from tallymark.synthetic.dishes.plates import serve
 from tallymark.synthetic.streams import stream
 from tests.sets import contents
 
-SMALL = Scenes(classes=6, size=64)
+SMALL = SceneOptions(classes=6, size=64)
 
 
 def labels(path: Path) -> np.ndarray:
@@ -63,7 +63,7 @@ def test_wrong_labels_are_as_many_as_asked_and_in_training_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(synth, "photograph", lambda *_: np.zeros((16, 16, 3), np.uint8))
-    clean, noisy = Scenes(classes=12, size=16, noise=0), Scenes(classes=12, size=16, noise=0.5)
+    clean, noisy = SceneOptions(classes=12, size=16, noise=0), SceneOptions(classes=12, size=16, noise=0.5)
     write(tmp_path / "clean", 400, 3, clean)
     write(tmp_path / "noisy", 400, 3, noisy)
     right, given = (labels(tmp_path / name / "train_labels.csv") for name in ("clean", "noisy"))
@@ -116,5 +116,5 @@ def test_families_can_be_told_apart_by_their_colours() -> None:
 
 def test_more_classes_than_there_are_dishes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
-        write(tmp_path, 2, 1, Scenes(classes=LARGEST + 1, size=4))
+        write(tmp_path, 2, 1, SceneOptions(classes=LARGEST + 1, size=4))
     assert refused.value.problems.total == 2

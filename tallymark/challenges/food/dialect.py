@@ -20,7 +20,7 @@ from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import Table, number_text, read_table, write_table
 from tallymark.io.tokens import NOT_AN_INTEGER, read_numbers
 from tallymark.submission.dialect import Note, Row
-from tallymark.submission.rows import bad_header, one_row_each, read_ids
+from tallymark.submission.table_checks import bad_header, one_row_each, read_ids
 
 FORMS = ("seed", "kaggle")
 ID_NAMES = ("image_name", "img_name")

@@ -16,7 +16,7 @@ from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import Table, number_text, write_table
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.rle import read_masks, repair_rle, without_contested
-from tallymark.submission.rows import open_table, read_ids
+from tallymark.submission.table_checks import open_table, read_ids
 
 FORMS = ("official",)
 HEADER = ["ImageId", "EncodedPixels"]

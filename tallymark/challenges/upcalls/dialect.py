@@ -16,7 +16,7 @@ from tallymark.io.folders import AUDIO_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import Table, number_text, read_table, write_table
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.prediction_string import is_number
-from tallymark.submission.rows import bad_header, open_table, read_ids
+from tallymark.submission.table_checks import bad_header, open_table, read_ids
 
 FORMS = ("official", "scored")
 """The two columns of the challenge, or a third one, `score`, which the published script ignores."""

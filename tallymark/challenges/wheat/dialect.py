@@ -16,7 +16,7 @@ from tallymark.io.tables import number_text
 from tallymark.io.tokens import read_numbers
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.prediction_string import PredictionStringColumn, is_number
-from tallymark.submission.rows import open_table, read_ids
+from tallymark.submission.table_checks import open_table, read_ids
 
 FORMS = ("official",)
 SHEET = PredictionStringColumn("image_id", "PredictionString", ("confidence", "x", "y", "width", "height"))

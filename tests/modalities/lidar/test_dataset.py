@@ -29,7 +29,7 @@ from tallymark.modalities.lidar.sweeps import Scan, bev_input, estimate_ground_h
 from tallymark.training.adapter import as_model
 from tallymark.training.batches import center_targets
 from tallymark.training.export import export
-from tests.formats.sets import put, put_sweep
+from tests.formats.files import put, put_sweep
 from tests.sets import copy_of
 
 GROUPS = "car | bus, truck, other_vehicle | pedestrian, animal"

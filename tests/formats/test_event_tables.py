@@ -14,7 +14,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.formats import read_calls, write_audacity, write_raven
 from tallymark.geometry import Events
-from tests.formats.sets import listing, only, put, put_recording
+from tests.formats.files import listing, only, put, put_recording
 
 HEADER = "Selection\tView\tChannel\tBegin Time (s)\tEnd Time (s)\tLow Freq (Hz)\tHigh Freq (Hz)"
 
@@ -27,8 +27,8 @@ def table(*rows: str, columns: tuple[str, ...] = ()) -> str:
     return "\r\n".join(["\t".join([HEADER, *columns]), *rows]) + "\r\n"
 
 
-def heard(catalog: Catalog | None) -> dict[str, list[tuple[float, float]]]:
-    """Middle and length of the calls of each labelled recording."""
+def events(catalog: Catalog | None) -> dict[str, list[tuple[float, float]]]:
+    """Midpoint and duration in seconds of the events of each labelled recording."""
     assert catalog is not None
     truth = catalog.truth
     assert truth is not None
@@ -40,12 +40,12 @@ def heard(catalog: Catalog | None) -> dict[str, list[tuple[float, float]]]:
 
 
 @pytest.mark.parametrize("name", ["a.Table.1.selections.txt", "a.selections.txt", "a.txt", "a_selections.txt"])
-def test_a_table_named_like_its_recording(tmp_path: Path, name: str) -> None:
+def test_a_table_is_named_like_its_recording(tmp_path: Path, name: str) -> None:
     for recording in ("a.wav", "a2.wav", "b.wav"):
         put_recording(tmp_path / "20130401" / recording)
     put(tmp_path / "20130401" / name, table(row(1, 1.0, 2.0, view="Waveform 1"), row(1, 1.0, 2.0), row(2, 5, 5.5)))
     catalog = tallymark.read("upcalls", tmp_path)
-    assert heard(catalog) == {"a.wav": [(1.5, 1), (5.25, 0.5)]}
+    assert events(catalog) == {"a.wav": [(1.5, 1), (5.25, 0.5)]}
     assert catalog.items.ids.to_list() == ["a.wav", "a2.wav", "b.wav"]
     assert catalog.labelled.tolist() == [True, False, False]
     assert catalog.group.to_list() == ["20130401"] * 3
@@ -54,7 +54,7 @@ def test_a_table_named_like_its_recording(tmp_path: Path, name: str) -> None:
     assert catalog.truth.line.tolist() == [2, 4]
 
 
-def test_the_file_and_the_offset_that_a_row_names(tmp_path: Path) -> None:
+def test_rows_name_the_recording_and_the_offset(tmp_path: Path) -> None:
     put_recording(tmp_path / "a.wav")
     put_recording(tmp_path / "b.wav")
     rows = [
@@ -64,14 +64,14 @@ def test_the_file_and_the_offset_that_a_row_names(tmp_path: Path) -> None:
     ]
     put(tmp_path / "day.txt", table(*rows, columns=("Begin File", "Begin Path", "File Offset (s)")))
     catalog = tallymark.read("upcalls", tmp_path)
-    assert heard(catalog) == {"a.wav": [(10.5, 1)], "b.wav": [(11, 2)], "c.wav": [(10.5, 1)]}
+    assert events(catalog) == {"a.wav": [(10.5, 1)], "b.wav": [(11, 2)], "c.wav": [(10.5, 1)]}
     assert catalog.files.to_list() == ["a.wav", "b.wav", None]
 
 
-def test_a_path_alone_names_the_file(tmp_path: Path) -> None:
+def test_a_path_names_the_recording(tmp_path: Path) -> None:
     put_recording(tmp_path / "a.wav")
     put(tmp_path / "x.txt", table(row(1, 1, 2, "D:\\sea\\a.wav"), columns=("Begin Path",)))
-    assert heard(tallymark.read("upcalls", tmp_path)) == {"a.wav": [(1.5, 1)]}
+    assert events(tallymark.read("upcalls", tmp_path)) == {"a.wav": [(1.5, 1)]}
 
 
 @pytest.mark.parametrize(
@@ -84,22 +84,22 @@ def test_a_path_alone_names_the_file(tmp_path: Path) -> None:
 def test_columns_in_any_order_and_in_quotes(tmp_path: Path, text: str) -> None:
     put_recording(tmp_path / "a.wav")
     put(tmp_path / "a.txt", text)
-    assert heard(tallymark.read("upcalls", tmp_path)) == {"a.wav": [(1.5, 1)]}
+    assert events(tallymark.read("upcalls", tmp_path)) == {"a.wav": [(1.5, 1)]}
 
 
-def test_a_table_without_rows_says_that_nothing_was_heard(tmp_path: Path) -> None:
+def test_a_table_without_rows_means_no_events(tmp_path: Path) -> None:
     put_recording(tmp_path / "a.wav")
     put(tmp_path / "a.selections.txt", table())
-    assert heard(tallymark.read("upcalls", tmp_path)) == {"a.wav": []}
+    assert events(tallymark.read("upcalls", tmp_path)) == {"a.wav": []}
 
 
-def test_two_tables_of_a_recording_are_taken_together(tmp_path: Path) -> None:
+def test_two_tables_of_a_recording_are_combined(tmp_path: Path) -> None:
     put_recording(tmp_path / "a.wav")
     put(tmp_path / "a.Table.1.selections.txt", table(row(1, 1, 2)))
     put(tmp_path / "a.Table.2.selections.txt", table(row(1, 3, 4)))
     catalog = tallymark.read("upcalls", tmp_path)
-    assert heard(catalog) == {"a.wav": [(1.5, 1), (3.5, 1)]}
-    assert "calls of a.wav" in only(catalog.notes, "two_tables").found
+    assert events(catalog) == {"a.wav": [(1.5, 1), (3.5, 1)]}
+    assert "events of a.wav" in only(catalog.notes, "two_tables").found
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_bad_row_is_a_problem_with_its_line(tmp_path: Path, text: str, kind: s
     catalog = read_calls(listing(tmp_path), problems)
     problem = only(problems, kind)
     assert (problem.file, problem.line) == (str(path), 3)
-    assert heard(catalog) == {"a.wav": [(1.5, 1), (7.5, 1)]}
+    assert events(catalog) == {"a.wav": [(1.5, 1), (7.5, 1)]}
 
 
 @pytest.mark.parametrize(
@@ -136,15 +136,15 @@ def test_a_bad_table_is_a_problem_beside_a_good_one(tmp_path: Path, text: str, k
     problems = Problems()
     catalog = read_calls(listing(tmp_path), problems)
     assert only(problems, kind).file == str(path)
-    assert heard(catalog) == {"a.wav": [(1.5, 1)]}
+    assert events(catalog) == {"a.wav": [(1.5, 1)]}
 
 
-def test_a_table_of_an_absent_recording_has_no_file(tmp_path: Path) -> None:
+def test_a_table_of_a_missing_recording_has_no_file(tmp_path: Path) -> None:
     put_recording(tmp_path / "a.wav")
     put(tmp_path / "a.selections.txt", table(row(1, 1, 2)))
     path = put(tmp_path / "x.y.Table.1.selections.txt", table(row(1, 3, 4)))
     catalog = tallymark.read("upcalls", tmp_path)
-    assert heard(catalog) == {"a.wav": [(1.5, 1)], "x.y": [(3.5, 1)]}
+    assert events(catalog) == {"a.wav": [(1.5, 1)], "x.y": [(3.5, 1)]}
     assert catalog.files.to_list() == ["a.wav", None]
     assert only(catalog.notes, "unknown_recording").file == str(path)
 
@@ -157,7 +157,7 @@ def test_audacity_labels(tmp_path: Path) -> None:
     put(tmp_path / "c.txt", "")
     put(tmp_path / "README.txt", "What the sea sounds like.\n")
     catalog = tallymark.read("upcalls", tmp_path)
-    assert heard(catalog) == {"a.wav": [(1.5, 1), (5.5, 0)], "b.flac.wav": [(1.5, 0.5)], "c.wav": []}
+    assert events(catalog) == {"a.wav": [(1.5, 1), (5.5, 0)], "b.flac.wav": [(1.5, 0.5)], "c.wav": []}
 
 
 @pytest.mark.parametrize(
@@ -170,10 +170,10 @@ def test_a_bad_label_is_a_problem_with_its_line(tmp_path: Path, text: str, kind:
     catalog = read_calls(listing(tmp_path), problems)
     problem = only(problems, kind)
     assert (problem.file, problem.line) == (str(path), 2)
-    assert heard(catalog) == {"a.wav": [(1.5, 1), (7.5, 1)]}
+    assert events(catalog) == {"a.wav": [(1.5, 1), (7.5, 1)]}
 
 
-def test_other_text_files_are_no_tables(tmp_path: Path) -> None:
+def test_other_text_files_are_ignored(tmp_path: Path) -> None:
     put_recording(tmp_path / "a.wav")
     put(tmp_path / "a.txt", "recorded off Cape Cod\n")
     assert read_calls(listing(tmp_path), problems := Problems()) is None
@@ -181,7 +181,7 @@ def test_other_text_files_are_no_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["raven", "audacity"])
-def test_calls_come_back(tmp_path: Path, form: str) -> None:
+def test_events_round_trip(tmp_path: Path, form: str) -> None:
     names = ["20130401/a.wav", "b.wav", "c.wav"]
     for name in names:
         put_recording(tmp_path / name)
@@ -191,11 +191,11 @@ def test_calls_come_back(tmp_path: Path, form: str) -> None:
     assert [path.parent.name for path in written] == ["20130401", tmp_path.name, tmp_path.name]
     first = (0.25, 0.5 if form == "raven" else 0)  # a length of 1 s would begin before the recording
     expected = {"a.wav": [first, (1.5, 0.75)], "b.wav": [], "c.wav": [(900.123456, 1.5)]}
-    assert heard(tallymark.read("upcalls", tmp_path)) == expected
+    assert events(tallymark.read("upcalls", tmp_path)) == expected
 
 
 @pytest.mark.parametrize("form", ["raven", "audacity"])
-def test_recordings_of_one_stem_have_tables_of_their_own(tmp_path: Path, form: str) -> None:
+def test_recordings_that_share_a_stem_have_separate_tables(tmp_path: Path, form: str) -> None:
     names = ["a.wav", "a.flac", "b.wav"]
     for name in names:
         put_recording(tmp_path / name)
@@ -203,7 +203,7 @@ def test_recordings_of_one_stem_have_tables_of_their_own(tmp_path: Path, form: s
     written = write_raven(truth, tmp_path, (50, 350)) if form == "raven" else write_audacity(truth, tmp_path)
     ending = ".Table.1.selections.txt" if form == "raven" else ".txt"
     assert [path.name for path in written] == [f"a.wav{ending}", f"a.flac{ending}", f"b{ending}"]
-    assert heard(tallymark.read("upcalls", tmp_path)) == {"a.wav": [(1, 1)], "a.flac": [(2, 1)], "b.wav": [(3, 1)]}
+    assert events(tallymark.read("upcalls", tmp_path)) == {"a.wav": [(1, 1)], "a.flac": [(2, 1)], "b.wav": [(3, 1)]}
 
 
 def test_nothing_is_written_outside_the_folder(tmp_path: Path) -> None:

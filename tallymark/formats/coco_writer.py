@@ -1,0 +1,137 @@
+"""Writing COCO: bounding boxes or masks of a catalog's truth, or of predictions, as one JSON file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tallymark.data.annotations import Annotations
+from tallymark.data.catalog import Catalog
+from tallymark.data.items import Items
+from tallymark.formats.coco_json import Json
+from tallymark.formats.coco_segmentation import counts_of, encode_counts
+from tallymark.geometry import Boxes, Masks
+from tallymark.io.images import image_size
+from tallymark.io.media import BadMedia
+
+DEFAULT_CLASSES = ("object",)
+"""The category of objects without a class."""
+
+
+def write_coco_boxes(source: Catalog | Annotations[Boxes], path: str | Path) -> None:
+    """Write bounding boxes as a COCO file.
+
+    Of a catalog, the labelled items are written, with the sizes of their images. Objects without a class belong to
+    the category `object`; confidences are written as `score`.
+    """
+    if isinstance(source, Catalog):
+        labelled = _labelled(source)
+        annotations: Annotations[Boxes] = _truth(labelled)
+        sizes = _image_sizes(labelled)
+    else:
+        annotations = source
+        sizes = np.full((len(source.items), 2), np.nan)
+    boxes = annotations.shapes
+    _write(_images(annotations.items, sizes), _rows(annotations, boxes, boxes.area), annotations.classes, path)
+
+
+def write_coco_masks(source: Catalog | Annotations[Masks], path: str | Path) -> None:
+    """Write masks as a COCO file: compressed run-length encoding, and the bounding box of each mask."""
+    annotations: Annotations[Masks] = _truth(_labelled(source)) if isinstance(source, Catalog) else source
+    masks = annotations.shapes
+    height, width = masks.shape
+    sizes = np.tile((width, height), (len(annotations.items), 1))
+    columns, rows = masks.extents
+    left = columns.centre - columns.half
+    top = rows.centre - rows.half
+    boxes = Boxes(left, top, 2 * columns.half, 2 * rows.half)
+    encoded: list[Json] = [
+        {"size": [height, width], "counts": encode_counts(counts_of(masks, at))} for at in range(len(masks))
+    ]
+    _write(_images(annotations.items, sizes), _rows(annotations, boxes, masks.area, encoded), annotations.classes, path)
+
+
+def _write(images: list[Json], rows: list[Json], classes: tuple[str, ...], path: str | Path) -> None:
+    """Write the three lists of a COCO file, one object per line."""
+    categories: list[Json] = [{"id": at + 1, "name": name} for at, name in enumerate(classes or DEFAULT_CLASSES)]
+    lists = {"images": images, "annotations": rows, "categories": categories}
+    texts = [
+        f'"{name}": [\n' + ",\n".join(json.dumps(row, ensure_ascii=False) for row in values) + "\n]"
+        for name, values in lists.items()
+    ]
+    Path(path).write_text("{\n" + ",\n".join(texts) + "\n}\n", "utf-8", newline="\n")
+
+
+def _images(items: Items, sizes: np.ndarray) -> list[Json]:
+    """The entries of `images`; a size that is nan is not written."""
+    images: list[Json] = []
+    for at, name in enumerate(items.ids):
+        image: Json = {"id": at + 1, "file_name": name}
+        if np.isfinite(sizes[at]).all():
+            image["width"], image["height"] = sizes[at].astype(int).tolist()
+        images.append(image)
+    return images
+
+
+def _rows(
+    annotations: Annotations[Boxes] | Annotations[Masks],
+    boxes: Boxes,
+    area: np.ndarray,
+    segmentation: Iterable[Json] = (),
+) -> list[Json]:
+    """The entries of `annotations`, with the bounding box and area of each object, and its mask if there are masks."""
+    bounds = np.column_stack(boxes.columns).tolist()
+    rows: list[Json] = [
+        {
+            "id": at + 1,
+            "image_id": item + 1,
+            "category_id": label + 1,
+            "bbox": [_shortest(value) for value in bounds[at]],
+            "area": _shortest(pixels),
+            "iscrowd": 0,
+        }
+        for at, (item, label, pixels) in enumerate(
+            zip(annotations.item.tolist(), annotations.labels.tolist(), area.tolist(), strict=True)
+        )
+    ]
+    for row, mask in zip(rows, segmentation, strict=False):
+        row["segmentation"] = mask
+    if annotations.score is not None:
+        for row, score in zip(rows, annotations.score.tolist(), strict=True):
+            row["score"] = score
+    return rows
+
+
+def _labelled(catalog: Catalog) -> Catalog:
+    """The items of a catalog whose truth is known."""
+    return catalog.select(catalog.labelled)
+
+
+def _truth(labelled: Catalog) -> Annotations[Any]:
+    """The truth of labelled items. An id that is not a file name is replaced by the file's path."""
+    if labelled.truth is None:
+        raise ValueError("the catalog has no truth to write")
+    pairs = zip(labelled.items.ids, labelled.files, strict=True)
+    names = [name if file is None or file.endswith(name) else file for name, file in pairs]
+    return replace(labelled.truth, items=Items.of(names))
+
+
+def _image_sizes(catalog: Catalog) -> np.ndarray:
+    """Width and height of each image (n, 2): as stated in the tables, else of the file; nan if it is unreadable."""
+    sizes = np.full((len(catalog), 2), np.nan) if catalog.size is None else catalog.size.copy()
+    for at in np.flatnonzero(np.isnan(sizes).any(axis=1)).tolist():
+        if (path := catalog.path(at)) is not None:
+            with suppress(BadMedia):  # unreadable images are reported by `check`
+                sizes[at] = image_size(path)
+    return sizes
+
+
+def _shortest(value: float) -> float:
+    """Whole numbers as integers, so that they are written without a decimal point."""
+    return int(value) if float(value).is_integer() else value
