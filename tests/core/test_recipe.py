@@ -24,9 +24,9 @@ from tests.made import NAMES
 TASKS = {"wheat": "boxes", "ships": "masks", "food": "labels", "upcalls": "events", "lyft": "cuboids"}
 OTHER: dict[str, object] = {
     "task": "masks", "backbone": "efficientnet_lite0", "weights": 'a "b"\\c é', "width": 7,
-    "frozen_stages": 3, "stride": 16, "scale_jitter": 1.25, "rotate_degrees": 33.5, "train_on_val": True, "learning_rate": 1e-7, "weight_decay": 0.0, "ema_decay": 0.99999,
-    "precision": "bf16", "seed": 0,
-    "tta": 8, "fusion": "wbf", "score_threshold": 1.0, "image_threshold": 1e-9, "fold_by": "items",
+    "frozen_stages": 3, "stride": 16, "scale_jitter": 1.25, "rotate_degrees": 33.5, "train_on_val": True,
+    "learning_rate": 1e-7, "weight_decay": 0.0, "ema_decay": 0.99999, "precision": "bf16", "seed": 0, "tta": 8,
+    "fusion": "wbf", "score_threshold": 1.0, "image_threshold": 1e-9, "fold_by": "items",
 }  # fmt: skip
 
 
