@@ -31,8 +31,6 @@ EVENT_SECONDS = 1.0
 """Length of an event where the model does not know it."""
 EVENTS_ONLY = ("days", "plot", "raven", "audacity", "clips")
 """Exports of events in recordings."""
-IN_PIXELS = ("boxes", "masks")
-"""Tasks whose predictions are measured in pixels."""
 
 
 def export_counts(result: PredictionResult, path: PathLike, *, gsd: float | None = None) -> pl.DataFrame:
@@ -168,7 +166,7 @@ def _check_supported(recipe: Recipe, *names: str) -> None:
     unsupported = {} if coder.one_dimensional else dict.fromkeys(EVENTS_ONLY, "a model of events in recordings")
     if coder.ranked:
         unsupported["counts"] = "a model that detects objects"
-    if recipe.task not in IN_PIXELS:
+    if coder.ranked or "image_size" not in recipe.names_at("prediction"):  # predictions are not in pixels
         unsupported["gsd"] = "a model that detects objects in images"
     for name in names:
         if name in unsupported:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
+from tallymark.api import models
 from tallymark.api.check import check
 from tallymark.api.data import explore, parse_scene_options, read, synth
-from tallymark.api.models import predict, train
 from tallymark.api.score import score, write
 from tallymark.core.console import plural, show_table
 from tallymark.core.options import SceneOptions
@@ -101,8 +101,8 @@ def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console
         shutil.rmtree(trained)
     _print(console, f"training {trained} (preset tiny)")
     # Tiny networks gain nothing from a second thread, and lose a lot where another process uses that core.
-    train(what.name, data, trained, preset="tiny", threads=1, rule_options=rule_options)
-    result = predict(trained, data, submission, rule_options=rule_options)
+    models.train(what.name, data, trained, preset="tiny", threads=1, rule_options=rule_options)
+    result = models.predict(trained, data, submission, rule_options=rule_options)
     checked = check(what.name, submission, against=data, **rule_options)
     checked.problems.raise_if_any()
     _print(console, f"{submission}: valid, {checked.counts}")
@@ -111,8 +111,8 @@ def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console
     guesses = baseline_for(catalog, result.predictions.items, result.candidates.size)
     write(what.name, guesses, trivial, **rule_options)
     baseline = score(what.name, data / SOLUTION, trivial, **rule_options)
-    model = score(what.name, data / SOLUTION, submission, **rule_options)
-    model.show(console)
+    trained_score = score(what.name, data / SOLUTION, submission, **rule_options)
+    trained_score.show(console)
     _suggest(
         console,
         f"check {what.name} FOLDER",
@@ -120,7 +120,8 @@ def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console
         "predict run FOLDER --out submission.csv",
         f"check {what.name} submission.csv --against FOLDER",
     )
-    return Result(what.name, baseline.value, model.value, model.better, round(time.monotonic() - started))
+    seconds = round(time.monotonic() - started)
+    return Result(what.name, baseline.value, trained_score.value, trained_score.better, seconds)
 
 
 def _score_example(what: Challenge, folder: Path, console: Console) -> None:

@@ -7,7 +7,9 @@ import pytest
 from tallymark.core import console as terminal
 
 
-def test_progress_is_printed_once_per_minute(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_printed_once_per_minute(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     clock = iter(range(0, 1000, 50))
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     assert list(terminal.progress("abcd", "predicting", 4)) == list("abcd")

@@ -23,9 +23,10 @@ from tests.made import NAMES
 
 TASKS = {"wheat": "boxes", "ships": "masks", "food": "labels", "upcalls": "events", "lyft": "cuboids"}
 OTHER: dict[str, object] = {
-    "task": "masks", "backbone": "efficientnet_lite0", "weights": 'a "b"\\c é', "width": 7, "frozen_stages": 3, "stride": 16, "scale_jitter": 1.25,
-    "rotate_degrees": 33.5, "train_on_val": True, "learning_rate": 1e-7, "weight_decay": 0.0, "ema_decay": 0.99999, "precision": "bf16", "seed": 0,
-    "tta": 8, "fusion": "wbf", "score_threshold": 1.0, "image_threshold": 1e-9, "fold_by": "items",
+    "task": "masks", "backbone": "efficientnet_lite0", "weights": 'a "b"\\c é', "width": 7,
+    "frozen_stages": 3, "stride": 16, "scale_jitter": 1.25, "rotate_degrees": 33.5, "train_on_val": True,
+    "learning_rate": 1e-7, "weight_decay": 0.0, "ema_decay": 0.99999, "precision": "bf16", "seed": 0, "tta": 8,
+    "fusion": "wbf", "score_threshold": 1.0, "image_threshold": 1e-9, "fold_by": "items",
 }  # fmt: skip
 
 
@@ -45,11 +46,16 @@ def test_a_recipe_is_read_as_it_was_saved(tmp_path: Path) -> None:
 
 
 @given(
-    rate=st.floats(1e-300, 1e300), threshold=st.floats(0, 1), width=st.integers(1, 10**9 - 1), train_on_val=st.booleans(),
-    weights=st.text(st.characters(categories=("L", "N", "P", "S", "Zs"))),
+    rate=st.floats(1e-300, 1e300), threshold=st.floats(0, 1), width=st.integers(1, 10**9 - 1),
+    train_on_val=st.booleans(), weights=st.text(st.characters(categories=("L", "N", "P", "S", "Zs"))),
 )  # fmt: skip
 def test_any_value_survives_a_round_trip_through_a_file(
-    tmp_path_factory: pytest.TempPathFactory, rate: float, threshold: float, width: int, train_on_val: bool, weights: str
+    tmp_path_factory: pytest.TempPathFactory,
+    rate: float,
+    threshold: float,
+    width: int,
+    train_on_val: bool,
+    weights: str,
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "recipe.toml"
     recipe = ImageRecipe().replace(
@@ -106,7 +112,8 @@ def test_an_unknown_field_suggests_the_nearest(name: str, meant: str | None) -> 
     ("name", "value"),
     [
         ("task", "circles"), ("stride", 5), ("stride", "4.0"), ("stride", True), ("tta", 3), ("tta", "eight"),
-        ("score_threshold", 1.01), ("score_threshold", -0.1), ("score_threshold", "nan"), ("score_threshold", "half"), ("score_threshold", None),
+        ("score_threshold", 1.01), ("score_threshold", -0.1), ("score_threshold", "nan"),
+        ("score_threshold", "half"), ("score_threshold", None),
         ("rotate_degrees", -1), ("rotate_degrees", "inf"), ("weight_decay", "nan"),
         ("frozen_stages", -1), ("frozen_stages", 1.5), ("frozen_stages", ""), ("seed", "1e3"), ("seed", True),
         ("width", 0), ("epochs", "0"), ("batch_size", 2.5), ("image_size", 10**10),

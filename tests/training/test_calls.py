@@ -132,10 +132,10 @@ def test_everything_is_written(run: Path, folder: Path, tmp_path: Path) -> None:
     assert found.columns == ["filename", "timestamp", "score"]
     assert found.height == told["count"] > len(recordings)
     assert all(group["timestamp"].is_sorted() for _, group in found.group_by("filename"))
-    assert not api_data.check("upcalls", tmp_path / "found.csv", against=folder).problems
+    assert not tallymark.check("upcalls", tmp_path / "found.csv", against=folder).problems
     truth = tmp_path / "truth.csv"
     truth.write_text("filename,timestamp,label\n" + f"{recordings[0]},1.0,up\n")
-    scored = api_data.score("upcalls", truth, tmp_path / "found.csv").details
+    scored = tallymark.score("upcalls", truth, tmp_path / "found.csv").details
     counts = pl.read_csv(tmp_path / "counts.csv")
     assert counts["count"].sum() == told["count"]
     assert 0 < scored["fp"] <= told["count"]
