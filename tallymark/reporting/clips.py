@@ -17,7 +17,7 @@ from tallymark.geometry import Events
 from tallymark.io.audio import read_header, read_sound
 from tallymark.io.media import BadMedia
 from tallymark.io.tables import write_frame
-from tallymark.modalities.audio.spectrogram import LOWEST, SpectrogramConfig, spectrogram
+from tallymark.modalities.audio.spectrogram import MIN_LEVEL, SpectrogramConfig, spectrogram
 from tallymark.reporting.drawings import draw_spectrogram, write_label
 from tallymark.reporting.humanize import count, plural
 from tallymark.reporting.page import Section, gallery, page, tile
@@ -142,7 +142,7 @@ def _levels_around(path: Path, ear: SpectrogramConfig, moments: Sequence[float])
     """
     half = round(AROUND / ear.hop_seconds)
     starts = [round(moment / ear.hop_seconds) - half for moment in moments]
-    seen = [np.full((ear.n_bins, 2 * half), LOWEST, np.float32) for _ in moments]
+    seen = [np.full((ear.n_bins, 2 * half), MIN_LEVEL, np.float32) for _ in moments]
     first = 0
     with suppress(BadMedia):
         for block in spectrogram(path, ear):
@@ -163,7 +163,7 @@ def _write(path: Path, moment: float, level: np.ndarray, ear: SpectrogramConfig,
 
     sound = read_sound(path, max(moment - AROUND, 0.0), moment + AROUND)
     soundfile.write(out.with_name(f"{out.name}.wav"), np.nan_to_num(sound), read_header(path).rate, subtype="PCM_16")
-    low, top = (band / ear.window_seconds for band in (ear.lowest, ear.lowest + ear.n_bins - 1))
+    low, top = (band / ear.window_seconds for band in (ear.first_bin, ear.first_bin + ear.n_bins - 1))
     picture = draw_spectrogram(
         level,
         (moment - AROUND, moment + AROUND),
@@ -171,7 +171,7 @@ def _write(path: Path, moment: float, level: np.ndarray, ear: SpectrogramConfig,
         Events(np.array([moment]), np.array([MARKED])),
         SIZE,
         bottom=low,
-        shades=(LOWEST, BRIGHTEST),
+        shades=(MIN_LEVEL, BRIGHTEST),
     )
     labelled = write_label(np.pad(picture, ((0, 24), (0, 0), (0, 0))), words)
     # OpenCV itself writes no file, and says nothing, where a name has letters that its system's code page lacks.

@@ -122,7 +122,7 @@ def count_points(sides: tuple[Annotations[Cuboids], ...], catalog: Catalog, at: 
             continue
         for side, own, count in zip(sides, rows, counts, strict=True):
             volumes = side.shapes.take(np.arange(own.start, own.stop))
-            count[own] = points_inside(scan.points, transform_cuboids(volumes, scan.stand.inverse()))
+            count[own] = points_inside(scan.points, transform_cuboids(volumes, scan.pose.inverse()))
     problems.raise_if_any()
     return counts
 
