@@ -70,9 +70,8 @@ def center_targets(samples: Sequence[Sample], coder: CenterCoder, classes: int, 
     joined = shapes[0]
     for more in shapes[1:]:
         joined = joined.concat(more)
-    x, y, weight = (
-        np.concatenate(column) for column in zip(*((one.x, one.y, one.weight) for one in drawn), strict=True)
-    )
+    x = np.concatenate([one.x for one in drawn])
+    y = np.concatenate([one.y for one in drawn])
     result = CenterTargets(
         shapes=joined,
         heatmap=torch.from_numpy(np.stack([one.heatmap for one in drawn])),
@@ -80,7 +79,7 @@ def center_targets(samples: Sequence[Sample], coder: CenterCoder, classes: int, 
         y=torch.from_numpy(y),
         x=torch.from_numpy(x),
         values=torch.from_numpy(coder.encode(joined, x + 0.5, y + 0.5).astype(np.float32)),
-        weight=torch.from_numpy(weight),
+        weight=torch.from_numpy(np.concatenate([one.weight for one in drawn])),
         presence=torch.from_numpy(np.array([float(one.heatmap.max(initial=0) >= 1) for one in drawn], np.float32)),
         label=torch.from_numpy(
             np.concatenate([sample.label[one.object] for sample, one in zip(samples, drawn, strict=True)])

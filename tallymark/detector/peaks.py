@@ -21,7 +21,8 @@ def find_peaks(heatmap: np.ndarray, threshold: float, limit: int, distance: int 
     """Cells of (classes, height, width) that are at least `threshold` and the maximum within `distance` cells.
 
     Of equal neighbours only the first is a peak: a cell must be higher than those in the rows above it, and to the
-    left. That depends on the neighbours alone, so that it makes no difference where a tile ends. limit: at most so many.
+    left. That depends on the neighbours alone, so that it makes no difference where a tile ends.
+    limit: at most so many peaks.
     """
     down = min(distance, heatmap.shape[1] - 1)
     around = np.ones((2 * down + 1, 2 * distance + 1), np.uint8)

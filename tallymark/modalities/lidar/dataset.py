@@ -56,7 +56,7 @@ class LidarDataset(CachedDataset[PointCloud]):
         """Points and cuboids of an item; cuboids without any point are dropped, since they cannot be detected."""
         scan = read_scan(self.catalog, item, self.recipe.sweeps)
         rows = np.arange(self.truth.offsets[item], self.truth.offsets[item + 1])
-        cuboids = transform_cuboids(self.truth.shapes.take(rows), scan.stand.inverse())
+        cuboids = transform_cuboids(self.truth.shapes.take(rows), scan.pose.inverse())
         points = scan.points[in_field_of_view(scan.points, self.recipe.fov_degrees)]
         visible = np.flatnonzero(count_points_in_cuboids(points, cuboids) > 0)
         return PointCloud(points, cuboids.take(visible), self.labels[rows[visible]])
