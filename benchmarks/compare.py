@@ -73,7 +73,8 @@ class Checkout:
         line = self.process.stdout.readline()
         if not line:
             raise SystemExit(f"{self.out.name}: {verb} failed\n{self.errors.read_text()[-3000:]}")
-        return json.loads(line)
+        done: dict[str, Any] = json.loads(line)
+        return done
 
     def close(self) -> None:
         assert self.process.stdin is not None

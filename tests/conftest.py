@@ -2,8 +2,9 @@
 
 import os
 
+# Before NumPy, torch and ONNX Runtime are imported: on a busy machine, two threads of one training wait for each other.
 for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before NumPy, torch and ONNX Runtime are imported: see CONTRIBUTING.md
+    os.environ.setdefault(variable, "1")
 
 from collections.abc import Callable
 from pathlib import Path
