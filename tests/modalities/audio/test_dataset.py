@@ -9,10 +9,8 @@ import pytest
 import torch
 
 import tallymark
-from tallymark.core.problems import EVERY, BadInput, Problems
+from tallymark.core.problems import BadInput
 from tallymark.detector.network import make_network
-from tallymark.inference.pipeline import infer
-from tallymark.modalities import tiling as windows
 from tallymark.modalities.audio.augmentation import change_levels, paste_call
 from tallymark.modalities.audio.dataset import AudioDataset
 from tallymark.modalities.audio.recipe import AudioRecipe
@@ -97,43 +95,6 @@ def test_nothing_is_changed_that_is_switched_off() -> None:
     assert (change_levels(np.random.default_rng(1), level, still.replace(spec_augment=1)) != level).any()
     tilted = change_levels(np.random.default_rng(1), level, still.replace(spectral_tilt_db=12)) - level
     assert np.allclose(np.diff(tilted, n=2, axis=0), 0, atol=1e-4)
-
-
-def test_seams_do_not_exist(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    catalog = tallymark.read("upcalls", sets / "upcalls")
-    network = make_network(RECIPE, 1).eval()
-    torch.nn.init.normal_(network.head.heat.weight, std=1.0)
-    torch.nn.init.zeros_(network.head.heat.bias)
-    found = []
-    for heard in (1 << 20, 64, 192):
-        monkeypatch.setattr(windows, "HEARD", heard)
-        found.append(infer(catalog, [as_model(network)], RECIPE, Problems(EVERY)).found)
-    assert len(found[0]) > len(catalog)
-    for other in found[1:]:
-        assert (other.counts == found[0].counts).all()
-        for one, two in zip(found[0].item, other.item, strict=True):
-            assert one == two
-        order = [np.lexsort([part.shapes.time, part.item]) for part in (found[0], other)]
-        assert np.allclose(found[0].shapes.time[order[0]], other.shapes.time[order[1]], atol=1e-3)
-        assert np.allclose(found[0].scores[order[0]], other.scores[order[1]], atol=1e-4)
-
-
-@pytest.mark.parametrize(("depth", "gap"), [(1, 1.0), (2, 1.0), (4, 3.0)])
-def test_windows_hear_as_far_around_as_the_network(depth: int, gap: float) -> None:
-    """A frame changes what is told within `heard_around` of it, less the gap, and little less than that."""
-    recipe = RECIPE.replace(depth=depth, min_event_gap=gap)
-    network, around = make_network(recipe, 1).eval().double(), windows.audio_context(recipe)
-    network_reach = around - round(gap / recipe.hop_seconds)
-    quiet = torch.from_numpy(np.random.default_rng(0).standard_normal((1, 1, 96, 4 * around)))
-    reached = 0
-    for frame in range(2 * around, 2 * around + windows.BLOCK):  # a block has all places that a frame can have
-        loud = quiet.clone()
-        loud[..., frame] += 9
-        with torch.inference_mode():
-            told, other = (network(level)["heat"][0, 0, 0] for level in (quiet, loud))
-        changed = np.flatnonzero((told != other).numpy())
-        reached = max(reached, frame - changed.min() * recipe.stride, (changed.max() + 1) * recipe.stride - frame)
-    assert network_reach - windows.BLOCK - 16 <= reached <= network_reach
 
 
 def test_false_alarms_are_remembered(sets: Path) -> None:
