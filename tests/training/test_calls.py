@@ -1,4 +1,4 @@
-"""Event detection end to end: from recordings with Raven tables to a run, its recall curve, and exported predictions."""
+"""Event detection end to end: from recordings with Raven tables to a run, its recall curve and its exports."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_run_has_a_recall_curve_of_all_held_out_recordings(run: Path, folder: 
     table = pl.read_csv(run / "recall.csv")
     assert table.columns == ["score_threshold", "recall", "precision", "f1", "fp_per_hour"]
     hours = score["items"] * 20 / 3600
-    assert score["reading"]["hours"] == pytest.approx(hours, abs=1e-6)
+    assert score["rule_options"]["hours"] == pytest.approx(hours, abs=1e-6)
     assert score["fp_per_hour"] == pytest.approx(score["fp"] / hours, rel=1e-4)
     models = [Predictor([path]).metadata for path in sorted(run.glob("fold-*/model.onnx"))]
     assert len(models) == 2
