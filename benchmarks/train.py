@@ -22,7 +22,7 @@ import tallymark
 from tallymark.api import models as api_models
 from tallymark.core.recipe import head_groups_of
 from tallymark.core.registry import challenge_names
-from tallymark.detector.network import make_network
+from tallymark.training.network import make_network
 from tallymark.training.batches import Batches
 from tallymark.training.devices import Place, join_ranks
 from tallymark.training.loop import Trainer

@@ -92,7 +92,7 @@ def load(catalog: Catalog, recipe: Recipe, problems: Problems, execution: Execut
     modality = modality_of(recipe)
 
     def note(item: int, bad: BadMedia) -> None:
-        name, expected = catalog.items.ids[item], f"a {catalog.medium.noun}"
+        name, expected = catalog.items.ids[item], f"a readable {catalog.medium.noun}"
         problems.add(Problem(bad.kind, catalog.place(item), bad.found, expected, bad.remedy, item=name))
 
     def up_to_damage(item: int, tiles: Iterable[Tile]) -> Iterator[Tile]:

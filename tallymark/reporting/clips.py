@@ -20,7 +20,7 @@ from tallymark.geometry import Events
 from tallymark.io.audio import read_audio, read_header
 from tallymark.io.media import BadMedia
 from tallymark.io.tables import write_frame
-from tallymark.modalities.audio.spectrogram import LOWEST, SpectrogramConfig, spectrogram
+from tallymark.modalities.audio.spectrogram import MIN_LEVEL, SpectrogramConfig, spectrogram
 from tallymark.reporting.blocks import Section, Tile, gallery
 from tallymark.reporting.page import write_html
 
@@ -149,7 +149,7 @@ def _spectrograms_around(path: Path, config: SpectrogramConfig, times: Sequence[
     """
     half = round(CONTEXT / config.hop_seconds)
     starts = [round(time / config.hop_seconds) - half for time in times]
-    levels = [np.full((config.n_bins, 2 * half), LOWEST, np.float32) for _ in times]
+    levels = [np.full((config.n_bins, 2 * half), MIN_LEVEL, np.float32) for _ in times]
     first = 0
     with suppress(BadMedia):
         for block in spectrogram(path, config):
@@ -173,9 +173,9 @@ def _write_clip(
     start, stop = time - CONTEXT, time + CONTEXT
     sound = read_audio(path, max(start, 0.0), stop)
     soundfile.write(out.with_name(f"{out.name}.wav"), np.nan_to_num(sound), read_header(path).rate, subtype="PCM_16")
-    fmin, fmax = (band / config.window_seconds for band in (config.lowest, config.lowest + config.n_bins - 1))
+    fmin, fmax = (band / config.window_seconds for band in (config.first_bin, config.first_bin + config.n_bins - 1))
     event = Events(np.array([time]), np.array([MARKED]))
-    image = draw_spectrogram(level, (start, stop), fmax, event, SIZE, fmin=fmin, level_range=(LOWEST, BRIGHTEST))
+    image = draw_spectrogram(level, (start, stop), fmax, event, SIZE, fmin=fmin, level_range=(MIN_LEVEL, BRIGHTEST))
     captioned = draw_caption(np.pad(image, ((0, CAPTION_HEIGHT), (0, 0), (0, 0))), caption)
     # OpenCV silently writes no file where a name has letters that the code page of the system lacks.
     _, encoded = cv2.imencode(".png", cv2.cvtColor(captioned, cv2.COLOR_RGB2BGR))

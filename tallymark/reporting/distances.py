@@ -126,7 +126,7 @@ def count_points(sides: tuple[Annotations[Cuboids], ...], catalog: Catalog, at: 
             continue
         for side, own, count in zip(sides, rows, counts, strict=True):
             cuboids = side.shapes.take(np.arange(own.start, own.stop))
-            count[own] = count_points_in_cuboids(scan.points, transform_cuboids(cuboids, scan.stand.inverse()))
+            count[own] = count_points_in_cuboids(scan.points, transform_cuboids(cuboids, scan.pose.inverse()))
     problems.raise_if_any()
     return counts
 
