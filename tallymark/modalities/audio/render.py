@@ -53,7 +53,11 @@ class AudioRenderer:
 
     def total(self, survey: Survey) -> tuple[str, str] | None:
         seconds = survey.extent[:, 0]
-        return (number(np.nansum(seconds) / SECONDS_PER_HOUR), "hours of recording") if np.isfinite(seconds).any() else None
+        return (
+            (number(np.nansum(seconds) / SECONDS_PER_HOUR), "hours of recording")
+            if np.isfinite(seconds).any()
+            else None
+        )
 
     def rate_columns(self, survey: Survey) -> RateColumns | None:
         return RateColumns(("hours", f"{NOUNS} per hour"), survey.extent[:, 0] / SECONDS_PER_HOUR)

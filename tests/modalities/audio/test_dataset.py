@@ -9,13 +9,11 @@ import pytest
 import torch
 
 import tallymark
-from tallymark.core.problems import EVERY, BadInput, Problems
-from tallymark.inference.pipeline import infer
-from tallymark.modalities.audio import tiling
+from tallymark.core.problems import BadInput
 from tallymark.modalities.audio.augmentation import augment_spectrogram, paste_call
 from tallymark.modalities.audio.dataset import AudioDataset
 from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.training.adapter import as_detector, as_model
+from tallymark.training.adapter import as_detector
 from tallymark.training.network import make_network
 from tests.sets import copy_of
 
