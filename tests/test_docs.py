@@ -159,7 +159,7 @@ def test_the_sixth_challenge_of_the_guide_works(tmp_path: Path) -> None:
     (tmp_path / "data" / "train.csv").write_text("frame,bees\na.png,5 5 10 10\nb.png,\n")
     assert "valid: 3 items, 1 object" in tallymark("check", "bees", "data")
     assert "written" in tallymark("folds", "bees", "data", "--folds", "2")
-    assert "look at" in tallymark("explore", "bees", "data")
+    assert "written to" in tallymark("explore", "bees", "data")
     assert "written to run" in tallymark("train", "bees", "data", "--preset", "tiny", "epochs=1", "judged=1")
     assert "written to found.csv" in tallymark("predict", "run", "data", "--out", "found.csv")
     assert "valid: 1 item" in tallymark("check", "bees", "found.csv", "--against", "data")
