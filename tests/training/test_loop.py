@@ -155,6 +155,7 @@ def test_a_kill_while_writing_leaves_the_checkpoint_before(tmp_path: Path, monke
     assert (tmp_path / CHECKPOINT).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_two_processes_have_the_same_weights_and_look_at_the_same_places(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     root, environment = Path(__file__).parents[2], {**os.environ, "OMP_NUM_THREADS": "1"}

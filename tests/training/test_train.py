@@ -49,6 +49,7 @@ def same(a: Path, b: Path) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wheat", "ships", "food"])
 def test_the_same_seed_gives_the_same_run(sets: Path, name: str, tmp_path: Path) -> None:
     first, again = (train(sets, name, tmp_path / out) for out in ("a", "b"))
@@ -211,6 +212,7 @@ def labelled_only(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_two_processes_train_one_model(sets: Path, tmp_path: Path) -> None:
     changes = [f"{name}={value}" for name, value in QUICK.items()]
     command = [
