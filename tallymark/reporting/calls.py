@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
-from tallymark.datasets.audio_dataset import DAY
+from tallymark.data.recording_days import DATE
 from tallymark.geometry import Events
 from tallymark.inference.recall_curve import QUOTED_RATES, RecallCurve
 from tallymark.reporting import plots
@@ -44,12 +44,12 @@ def begun(name: str) -> Begun:
     A recorder that is not named before the day is the folder that it lies in, or the one above that of a day.
     """
     path = PurePosixPath(name.replace("\\", "/"))
-    for pattern in (CLOCK, DAY):
+    for pattern in (CLOCK, DATE):
         found = pattern.search(path.stem)
         try:
             if found is not None:
                 clock = datetime.datetime.strptime("".join(re.findall(r"\d", found[0])).ljust(14, "0"), "%Y%m%d%H%M%S")
-                folders = [folder for folder in path.parts[:-1] if not DAY.search(folder)]
+                folders = [folder for folder in path.parts[:-1] if not DATE.search(folder)]
                 recorder = path.stem[: found.start()].strip(" _-.") or "".join(folders[-1:])
                 return Begun(recorder, (clock - EPOCH).total_seconds(), pattern is CLOCK)
         except ValueError:  # a 31st of February, 25 o'clock
