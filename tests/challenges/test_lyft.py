@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallymark.api import data as api_data
+import tallymark
 from tallymark.challenges.lyft import dialect, read, synth
 from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.challenges.lyft.rule import RuleOptions, score
@@ -127,8 +127,8 @@ def test_an_unknown_class_is_rejected_or_kept_as_a_false_positive(tmp_path: Path
         tmp_path / "submission.csv", "Id,PredictionString\ns,0.9 0 0 0 2 4 2 0 car 0.8 9 9 0 2 4 2 0 Car\n"
     )
     with pytest.raises(BadInput, match="did you mean 'car'"):
-        api_data.score("lyft", truth, submission)
-    assert api_data.score("lyft", truth, submission, unknown_class="keep").value == 0.5
+        tallymark.score("lyft", truth, submission)
+    assert tallymark.score("lyft", truth, submission, unknown_class="keep").value == 0.5
 
 
 OPTIONS = RuleOptions()
@@ -184,7 +184,7 @@ def test_repair_drops_invalid_records_and_corrects_the_case_of_classes() -> None
 def test_repair_writes_class_names_in_lower_case(tmp_path: Path) -> None:
     text = "Id,PredictionString\na,0.9 0 0 0 2 4 2 0 Car 0.8 9 0 0 1 1 2 0 PEDESTRIAN 0.7 9 9 0 2 4 2 0 Tram\n"
     source = put(tmp_path / "in.csv", text)
-    changes = api_data.repair("lyft", source, tmp_path / "out.csv")
+    changes = tallymark.repair("lyft", source, tmp_path / "out.csv")
     row = "a,0.9 0 0 0 2 4 2 0 car 0.8 9 0 0 1 1 2 0 pedestrian"
     assert (tmp_path / "out.csv").read_text().splitlines()[1:] == [row]
     lower = "wrote a class in small letters"
@@ -194,9 +194,9 @@ def test_repair_writes_class_names_in_lower_case(tmp_path: Path) -> None:
 
 def test_repair_keeps_unknown_classes_on_request(tmp_path: Path) -> None:
     source = put(tmp_path / "in.csv", "Id,PredictionString\na,0.9 0 0 0 2 4 2 0 tram\n")
-    api_data.repair("lyft", source, tmp_path / "out.csv")
+    tallymark.repair("lyft", source, tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text().splitlines()[1:] == ["a,"]
-    assert api_data.repair("lyft", source, tmp_path / "kept.csv", unknown_class="keep") == []
+    assert tallymark.repair("lyft", source, tmp_path / "kept.csv", unknown_class="keep") == []
     assert (tmp_path / "kept.csv").read_text().splitlines()[1:] == ["a,0.9 0 0 0 2 4 2 0 tram"]
 
 

@@ -9,7 +9,7 @@ import pytest
 import soundfile
 
 import tallymark
-from tallymark.challenges.upcalls.synth import Scenes, write
+from tallymark.challenges.upcalls.synth import SceneOptions, write
 from tallymark.core.problems import BadInput
 from tallymark.synthetic.ocean.backgrounds import add_upcalls
 from tallymark.synthetic.ocean.calls import upcalls
@@ -64,7 +64,7 @@ def test_a_set_is_generated_from_clips_of_real_recordings(tmp_path: Path) -> Non
         path = tmp_path / "sea" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         soundfile.write(path, noise(seconds, rate), rate)
-    scenes = Scenes(seconds=20, test_rate=2000, calls=300, quiet=0, background=str(tmp_path / "sea"))
+    scenes = SceneOptions(seconds=20, test_rate=2000, calls=300, quiet=0, background=str(tmp_path / "sea"))
     write(tmp_path / "first", 10, 0, scenes)
     write(tmp_path / "again", 10, 0, scenes)
     catalog = tallymark.read("upcalls", tmp_path / "first")
@@ -86,5 +86,5 @@ def test_unusable_backgrounds_are_rejected(tmp_path: Path) -> None:
         ("none", "nothing"), ("empty", "files ending in"), ("broken", "a.wav"), ("silent", "without a sample")
     ):  # fmt: skip
         with pytest.raises(BadInput, match=found):
-            write(tmp_path / "first", 2, 0, Scenes(background=str(tmp_path / name)))
+            write(tmp_path / "first", 2, 0, SceneOptions(background=str(tmp_path / name)))
     assert not (tmp_path / "first").exists()

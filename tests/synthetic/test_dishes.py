@@ -10,7 +10,7 @@ import pytest
 
 import tallymark
 from tallymark.challenges.food import synth
-from tallymark.challenges.food.synth import Scenes, write
+from tallymark.challenges.food.synth import SceneOptions, write
 from tallymark.core.problems import BadInput
 from tallymark.synthetic.dishes.menu import LARGEST, dish, look_alikes, place
 from tallymark.synthetic.dishes.photographs import photograph
@@ -18,7 +18,7 @@ from tallymark.synthetic.dishes.plates import serve
 from tallymark.synthetic.streams import stream
 from tests.sets import contents
 
-SMALL = Scenes(classes=6, size=64)
+SMALL = SceneOptions(classes=6, size=64)
 
 
 def labels(path: Path) -> np.ndarray:
@@ -63,8 +63,8 @@ def test_label_noise_has_the_requested_rate_and_is_in_the_training_set_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(synth, "photograph", lambda *_: np.zeros((16, 16, 3), np.uint8))
-    clean = Scenes(classes=12, size=16, noise=0)
-    noisy = Scenes(classes=12, size=16, noise=0.5)
+    clean = SceneOptions(classes=12, size=16, noise=0)
+    noisy = SceneOptions(classes=12, size=16, noise=0.5)
     write(tmp_path / "clean", 400, 3, clean)
     write(tmp_path / "noisy", 400, 3, noisy)
     right, given = (labels(tmp_path / name / "train_labels.csv") for name in ("clean", "noisy"))
@@ -117,5 +117,5 @@ def test_families_can_be_classified_by_color_histograms() -> None:
 
 def test_too_many_classes_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as caught:
-        write(tmp_path, 2, 1, Scenes(classes=LARGEST + 1, size=4))
+        write(tmp_path, 2, 1, SceneOptions(classes=LARGEST + 1, size=4))
     assert caught.value.problems.total == 2

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import tallymark
-from tallymark.challenges.wheat.synth import FOREIGN, SOURCES, Scenes, write
+from tallymark.challenges.wheat.synth import FOREIGN, SOURCES, SceneOptions, write
 from tallymark.synthetic.field.plots import STYLES, photograph, prepare
 from tallymark.synthetic.streams import stream
 from tests.sets import contents
 
-SMALL = Scenes(size=128)
+SMALL = SceneOptions(size=128)
 
 
 @pytest.fixture(scope="module")
@@ -95,4 +95,4 @@ def test_styles_differ() -> None:
 
 def test_sizes_out_of_range_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(tallymark.BadInput, match="a side from"):
-        write(tmp_path, 2, 1, Scenes(size=100_000))
+        write(tmp_path, 2, 1, SceneOptions(size=100_000))

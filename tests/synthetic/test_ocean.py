@@ -11,14 +11,14 @@ import pytest
 import soundfile
 
 import tallymark
-from tallymark.challenges.upcalls.synth import Scenes, write
+from tallymark.challenges.upcalls.synth import SceneOptions, write
 from tallymark.core.problems import BadInput
 from tallymark.synthetic.ocean.calls import sweep, upcalls
 from tallymark.synthetic.ocean.recordings import BAY, GULF, Waters, record
 from tallymark.synthetic.streams import stream
 from tests.sets import contents
 
-SHORT = Scenes(seconds=61.5, test_rate=8000, calls=400, quiet=0)
+SHORT = SceneOptions(seconds=61.5, test_rate=8000, calls=400, quiet=0)
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -89,11 +89,11 @@ def test_the_number_length_and_strength_of_calls() -> None:
 
 
 def test_recordings_too_short_for_a_call_have_none(tmp_path: Path) -> None:
-    write(tmp_path, 2, 1, Scenes(seconds=0.3, test_rate=2000))
+    write(tmp_path, 2, 1, SceneOptions(seconds=0.3, test_rate=2000))
     assert (tmp_path / "annotations_train.csv").read_text() == "filename,start,end,label\n"
 
 
 def test_impossible_recordings_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as caught:
-        write(tmp_path, 2, 1, Scenes(seconds=1e9, rate=10))
+        write(tmp_path, 2, 1, SceneOptions(seconds=1e9, rate=10))
     assert caught.value.problems.total == 2

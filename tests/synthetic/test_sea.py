@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import tallymark
-from tallymark.challenges.ships.synth import Scenes, write
+from tallymark.challenges.ships.synth import SceneOptions, write
 from tallymark.synthetic.sea.chips import Window, prepare, scene
 from tallymark.synthetic.sea.vessel import Vessel, draw
 from tallymark.synthetic.streams import stream
 from tests.sets import contents
 
-SMALL = Scenes(size=192, empty=0.5)
+SMALL = SceneOptions(size=192, empty=0.5)
 SHAPE = {"shape": (192, 192)}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tallymark
-from tallymark.challenges.lyft.synth import Scenes, write
+from tallymark.challenges.lyft.synth import SceneOptions, write
 from tallymark.core.problems import BadInput
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import Poses
@@ -23,7 +23,7 @@ from tallymark.synthetic.street.tables import TABLES
 from tallymark.synthetic.street.world import Street, make_street
 from tests.sets import contents
 
-SMALL = Scenes(samples_per_scene=3, beams=32, columns=512, cameras="front", image_width=96)
+SMALL = SceneOptions(samples_per_scene=3, beams=32, columns=512, cameras="front", image_width=96)
 ROOF = Poses.of([0.0063, -0.0113, 0, 0.99993], [1.2, 0, 1.83])
 WINDSCREEN = Poses.of([0.5, -0.5, 0.5, -0.5], [1.5, 0, 1.66])
 

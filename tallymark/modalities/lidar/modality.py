@@ -20,7 +20,7 @@ from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import UPRIGHT, bev_grid, bev_input, read_scan
 
 if TYPE_CHECKING:
-    from torch import nn
+    from tallymark.detector.encoders import Encoder
 
 
 class LidarModality:
@@ -40,7 +40,7 @@ class LidarModality:
         tile = Tile(scan.points, 0, 0, (0, 0, side, side))
         corner = Poses.of(UPRIGHT, (-recipe.bev_range, -recipe.bev_range, 0))
         extent = 2 * recipe.bev_range
-        return ModelInput((extent, extent), [tile], recipe.voxel_size, corner.then(scan.stand))
+        return ModelInput((extent, extent), [tile], recipe.voxel_size, corner.then(scan.pose))
 
     def rasterizer(self, recipe: LidarRecipe) -> Callable[[np.ndarray], np.ndarray]:
         """Each thread draws on a canvas of its own, since clearing one is far quicker than making one."""
@@ -50,7 +50,7 @@ class LidarModality:
         def rasterize(points: np.ndarray) -> np.ndarray:
             if not hasattr(own, "canvas"):
                 own.canvas = BEVCanvas(grid)
-            return bev_input(points, recipe, board=own.canvas)
+            return bev_input(points, recipe, canvas=own.canvas)
 
         return rasterize
 
@@ -62,7 +62,7 @@ class LidarModality:
     def peak_distance(self, recipe: LidarRecipe) -> int:
         return 1
 
-    def encoder(self, recipe: LidarRecipe) -> nn.Module:
+    def encoder(self, recipe: LidarRecipe) -> Encoder:
         from tallymark.detector.encoders import GridEncoder, PillarEncoder
 
         grid = bev_grid(recipe)
@@ -80,12 +80,12 @@ class LidarModality:
         if drive is None:
             return [name, fingerprint_file(catalog.path(item))]
         try:
-            rows = np.array(drive.trail(item, recipe.sweeps))
+            rows = np.array(drive.sweep_rows(item, recipe.sweeps))
         except BadMedia:
             return [name]
         poses = [part.tolist() for chain in (drive.sensor, drive.vehicle) for part in asdict(chain.take(rows)).values()]
-        times = drive.shots["timestamp"][rows].to_list()
-        files = drive.shots["file"][rows].to_list()
+        times = drive.sample_data["timestamp"][rows].to_list()
+        files = drive.sample_data["file"][rows].to_list()
         return [name, times, poses, [fingerprint_file(None if file is None else Path(file)) for file in files]]
 
     def resolution_note(self, size: np.ndarray, recipe: LidarRecipe) -> str:

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from tallymark.geometry import Cuboids
-from tallymark.geometry.poses import Poses, quaternion_of_yaw, transform_cuboids
+from tallymark.geometry.poses import Poses, quaternion_from_yaw, transform_cuboids
 from tallymark.synthetic.streams import make_each, stream
 from tallymark.synthetic.street.camera import Camera
 from tallymark.synthetic.street.raycast import Lidar
@@ -110,21 +110,21 @@ def make_drive(path: tuple[int, ...], frames: int, traffic: float, rig: Rig) -> 
     rng = stream(*path, 0)
     street = make_street(rng, frames, traffic)
     corner = [*(rng.uniform(*side) for side in AREA), rng.uniform(-24, -16)]
-    home = Poses(quaternion_of_yaw(rng.uniform(-np.pi, np.pi, 1)), np.array([corner]))
+    home = Poses(quaternion_from_yaw(rng.uniform(-np.pi, np.pi, 1)), np.array([corner]))
     # The lidar faces backwards and is not quite level, as on the real vehicles.
     about_z = np.pi + rng.normal(0, 0.01)
     tilt = rng.normal(0, 0.008, 2)
     level = Poses.of([1, *tilt / 2, 0], [0, 0, 0])
     roof = [1.2 + rng.normal(0, 0.01), rng.normal(0, 0.01), 1.83 + rng.normal(0, 0.02)]
     sensors = [
-        Sensor("LIDAR_TOP", "lidar1", level.then(Poses(quaternion_of_yaw(np.array([about_z])), np.array([roof]))))
+        Sensor("LIDAR_TOP", "lidar1", level.then(Poses(quaternion_from_yaw(np.array([about_z])), np.array([roof]))))
     ]
     ahead = Poses.of([0.5, -0.5, 0.5, -0.5], [0, 0, 0])
     for channel in rig.cameras:
         name, degrees = CHANNELS[channel]
         angle = np.radians(degrees) + rng.normal(0, 0.01)
         place = [[1.2 + 0.35 * np.cos(angle), 0.35 * np.sin(angle), 1.66]]
-        mount = ahead.then(Poses(quaternion_of_yaw(np.array([angle])), np.array(place)))
+        mount = ahead.then(Poses(quaternion_from_yaw(np.array([angle])), np.array(place)))
         sensors.append(Sensor(channel, name, mount, Camera(*rig.size)))
     day = rng.integers(DAYS)
     second = rng.uniform(8, 18) * 3600

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from tallymark.geometry.poses import Poses, quaternion_of_yaw
+from tallymark.geometry.poses import Poses, quaternion_from_yaw
 from tallymark.synthetic.street.bodies import CLASSES
 from tallymark.synthetic.street.drive import Drive, Frame, Sensor
 
@@ -180,7 +180,7 @@ def _add_annotations(tables: Tables, drive: Drive, frames: Sequence[Frame]) -> N
         )
     for at, frame in enumerate(frames):
         cuboids = frame.cuboids
-        poses = Poses.of(quaternion_of_yaw(cuboids.yaw), list(zip(cuboids.x, cuboids.y, cuboids.z, strict=True)))
+        poses = Poses.of(quaternion_from_yaw(cuboids.yaw), list(zip(cuboids.x, cuboids.y, cuboids.z, strict=True)))
         for row, object_id in enumerate(frame.object_id.tolist()):
             place = chains[object_id].index(at)
             size = [float(side[row]) for side in (cuboids.width, cuboids.length, cuboids.height)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tallymark.geometry import Cuboids, RotatedBoxes
-from tallymark.geometry.poses import Poses, quaternion_of_yaw
+from tallymark.geometry.poses import Poses, quaternion_from_yaw
 from tallymark.synthetic.street.bodies import CLASSES, DESIGNS, Bodies
 from tallymark.synthetic.street.raycast import Solids
 from tallymark.synthetic.street.road import Place, Road
@@ -101,7 +101,7 @@ class Street:
         rotations = (
             np.stack([np.cos(roll), np.sin(roll), zero, zero], axis=1),
             np.stack([np.cos(pitch), zero, np.sin(pitch), zero], axis=1),
-            quaternion_of_yaw(yaw),
+            quaternion_from_yaw(yaw),
         )
         tilted = Poses(rotations[0], np.zeros((1, 3))).then(Poses(rotations[1], np.zeros((1, 3))))
         return tilted.then(Poses(rotations[2], np.stack([x, y, self.road.height(x, y)], axis=1)))
