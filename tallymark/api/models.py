@@ -45,7 +45,7 @@ def train(
     exclude: PathLike | None = None,
     extra_data: Sequence[PathLike] = (),
     pseudo: PathLike | None = None,
-    folds: PathLike | None = None,
+    fold_table: PathLike | None = None,
     rule: Options | None = None,
     **changes: object,
 ) -> TrainingResult | None:
@@ -56,7 +56,7 @@ def train(
     preset: `tiny`, `small` or `full`, of which `changes` replace fields. minutes: fit the training into this time.
     resume: go on with what is in `out`. exclude: a list of bad items. extra_data: more data sets to train on.
     pseudo: a folder: what the run that `weights` names finds in its items without truth is learned from too.
-    folds: a table of folds, as `tallymark.folds` makes it, in place of new ones.
+    fold_table: a table of folds, as `tallymark.folds` makes it, in place of new ones.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def train(
         folder=Path(out),
         extra_data=tuple(found.select(found.labelled) for found in more),
         minutes=minutes,
-        folds=None if folds is None else read_folds(folds),
+        folds=None if fold_table is None else read_folds(fold_table),
         resume=resume,
         problems=problems,
     )

@@ -62,7 +62,7 @@ def train(
             exclude=exclude,
             extra_data=extra_data or (),
             pseudo=pseudo,
-            folds=folds,
+            fold_table=folds,
             rule=options_of(rule_options),
             **changes_of(changes, api_models.train),
         )

@@ -18,15 +18,15 @@ from tallymark.api import data as api_data
 from tallymark.api import models as api_models
 from tallymark.cli.main import app
 from tallymark.core.problems import BadInput
-from tallymark.detector.network import make_network
 from tallymark.formats import write_raven
-from tallymark.inference.metadata import Metadata
+from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.predictor import Predictor
 from tallymark.inference.recall_curve import RecallCurve
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.reporting.calls import calls_per_hour
 from tallymark.training.export import export
+from tallymark.training.network import make_network
 
 TINY = AudioRecipe().replace(width=4, neck=8)
 SMALL: dict[str, Any] = {
@@ -80,17 +80,17 @@ def test_a_run_tells_what_each_cut_costs(run: Path, folder: Path) -> None:
     hours = score["items"] * 20 / 3600
     assert score["reading"]["hours"] == pytest.approx(hours, abs=1e-6)
     assert score["fp_per_hour"] == pytest.approx(score["fp"] / hours, rel=1e-4)
-    cards = [Predictor([path]).card for path in sorted(run.glob("fold-*/model.onnx"))]
+    cards = [Predictor([path]).metadata for path in sorted(run.glob("fold-*/model.onnx"))]
     assert len(cards) == 2
     for card in cards:
-        curve = RecallCurve.of(card.curve)
+        curve = RecallCurve.of(card.recall_curve)
         assert curve is not None
         assert curve.hours == pytest.approx(hours)
         assert curve.table.equals(table)
         assert score["recall_at_10_fp_per_hour"] == curve.recall_at(10)
         assert score["recall_at_1_fp_per_hour"] <= score["recall_at_10_fp_per_hour"]
         truth: Any = tallymark.read("upcalls", folder).truth
-        assert card.seconds == pytest.approx(np.median(truth.shapes.length), abs=1e-3)
+        assert card.event_seconds == pytest.approx(np.median(truth.shapes.length), abs=1e-3)
     assert "false positives per hour" in (run / "recall.html").read_text()
 
 
@@ -175,7 +175,7 @@ def test_options_that_do_not_go_with_a_model(folder: Path, run: Path, tmp_path: 
         return f"{problem['kind']} {problem['found']} {problem['expected']}"
 
     recipe = ImageRecipe().replace(width=4, neck=8)
-    export(make_network(recipe, 1).eval(), Metadata("wheat", recipe), tmp_path / "model.onnx")
+    export(make_network(recipe, 1).eval(), ModelMetadata("wheat", recipe), tmp_path / "model.onnx")
     model = str(tmp_path / "model.onnx")
     for option in ("--days", "--plot", "--raven", "--audacity", "--clips"):
         assert refused(model, str(folder), option, "x") == f"bad_option {option} a model of calls in recordings"
@@ -187,14 +187,14 @@ def test_options_that_do_not_go_with_a_model(folder: Path, run: Path, tmp_path: 
     for option in ("--out", "--counts", "--objects", "--days", "--plot"):
         assert "bad_path no folder" in refused(str(run), str(folder), option, str(tmp_path / "no" / "x.csv"))
     labels = ImageRecipe().replace(width=4, task="labels")
-    export(make_network(labels, 3).eval(), Metadata("food", labels, ("a", "b", "c")), tmp_path / "model.onnx")
+    export(make_network(labels, 3).eval(), ModelMetadata("food", labels, ("a", "b", "c")), tmp_path / "model.onnx")
     assert refused(model, str(folder), "--counts", "x") == "bad_option --counts a model that finds things to count"
     assert refused(model, str(folder), "--gsd", "1") == "bad_option --ground a model of boxes or masks in pictures"
     assert "not_empty" in refused(str(run), str(folder), "--clips", str(tmp_path))
 
 
 def test_a_model_from_before_has_no_curve(folder: Path, tmp_path: Path) -> None:
-    export(make_network(TINY, 1).eval(), Metadata("upcalls", TINY), tmp_path / "model.onnx")
+    export(make_network(TINY, 1).eval(), ModelMetadata("upcalls", TINY), tmp_path / "model.onnx")
     with pytest.raises(BadInput, match="without a curve"):
         api_models.predict(tmp_path / "model.onnx", folder, fp_per_hour=1)
 
@@ -206,14 +206,14 @@ def test_models_that_hear_differently_are_refused(changes: dict[str, Any], tmp_p
     paths = []
     for number, recipe in enumerate((TINY, TINY.replace(**changes))):
         paths.append(tmp_path / f"{number}.onnx")
-        export(make_network(recipe, 1).eval(), Metadata("upcalls", recipe), paths[-1])
+        export(make_network(recipe, 1).eval(), ModelMetadata("upcalls", recipe), paths[-1])
     [name] = changes
     with pytest.raises(BadInput, match=rf"other_model: found {name} .*, expected {name} "):
         Predictor(paths)
 
 
 def test_a_damaged_recording_is_heard_up_to_the_damage(tmp_path: Path) -> None:
-    export(make_network(TINY, 1).eval(), Metadata("upcalls", TINY), tmp_path / "model.onnx")
+    export(make_network(TINY, 1).eval(), ModelMetadata("upcalls", TINY), tmp_path / "model.onnx")
     (tmp_path / "in").mkdir()
     noise = 0.1 * np.random.default_rng(0).standard_normal(400_000)
     for name in ("a", "b", "c"):
@@ -222,16 +222,15 @@ def test_a_damaged_recording_is_heard_up_to_the_damage(tmp_path: Path) -> None:
     (tmp_path / "in" / "b.flac").write_bytes(whole[: len(whole) * 6 // 10])
     predicted = api_models.predict(tmp_path / "model.onnx", tmp_path / "in")
     assert [(problem.kind, problem.item) for problem in predicted.problems] == [("corrupt_media", "b.flac")]
-    heard = predicted.raw.size[:, 0]
+    heard = predicted.candidates.size[:, 0]
     assert heard.tolist() == [400, pytest.approx(0.6 * 400, abs=5), 400]  # a block of FLAC is some 4 s
-    found = predicted.raw.found
-    assert found is not None
+    found = predicted.candidates.objects
     for item, seconds in enumerate(heard.tolist()):
         times = found.shapes.time[found.item == item]
         assert seconds - 5 < times.max() <= seconds + 0.1
     before = [found.shapes.time[(found.item == item) & (found.shapes.time < heard[1] - 60)] for item in (0, 1)]
     assert np.allclose(*before, atol=1e-3)
-    hours = calls_per_hour(predicted.found, heard)
+    hours = calls_per_hour(predicted.predictions, heard)
     assert hours.filter(recorder="b.flac")["hours"].to_list() == [pytest.approx(heard[1] / 3600, abs=1e-6)]
 
 
@@ -239,11 +238,9 @@ def test_a_damaged_recording_is_heard_up_to_the_damage(tmp_path: Path) -> None:
 def test_windows_side_by_side_change_nothing(run: Path, folder: Path, runtime: Any, monkeypatch: Any) -> None:
     if runtime == "openvino":
         pytest.importorskip("openvino")
-    monkeypatch.setattr("tallymark.modalities.tiling.HEARD", 64)  # many windows
+    monkeypatch.setattr("tallymark.modalities.audio.tiling.TILE_FRAMES", 64)  # many windows
     catalog, model = tallymark.read("upcalls", folder), sorted(run.glob("fold-*/model.onnx"))[:1]
-    one, three = (Predictor(model, runtime, threads).predict(catalog).raw for threads in (1, 3))
-    assert one.found is not None
-    assert three.found is not None
-    assert len(one.found) > len(catalog)
-    assert np.allclose(one.found.shapes.time, three.found.shapes.time, atol=1e-4)
-    assert np.allclose(one.found.scores, three.found.scores, atol=1e-5)
+    one, three = (Predictor(model, runtime, threads).predict(catalog).candidates for threads in (1, 3))
+    assert len(one.objects) > len(catalog)
+    assert np.allclose(one.objects.shapes.time, three.objects.shapes.time, atol=1e-4)
+    assert np.allclose(one.objects.scores, three.objects.scores, atol=1e-5)
