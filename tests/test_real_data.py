@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tallymark
-from tallymark.geometry.points_in_boxes import points_inside
+from tallymark.geometry.points_in_boxes import count_points_in_cuboids
 from tallymark.geometry.poses import transform_cuboids
 from tallymark.io.lidar import read_sweep
 
@@ -84,10 +84,10 @@ def test_lyft_annotations_through_every_frame() -> None:
     turn = catalog.truth.shapes.yaw - stated.shapes.yaw
     np.testing.assert_allclose(np.sin(turn), 0, atol=1e-3)
     np.testing.assert_allclose(np.cos(turn), 1, atol=1e-3)
-    ego = catalog.drive.volumes(0, stated.shapes, frame="ego")
+    ego = catalog.drive.to_frame(0, stated.shapes, frame="ego")
     assert (np.hypot(ego.x, ego.y) < 120).all()
     assert (np.abs(ego.z) < 5).all()  # on the ground around the vehicle
-    seen = catalog.drive.volumes(0, stated.shapes)
+    seen = catalog.drive.to_frame(0, stated.shapes)
     back = transform_cuboids(seen, catalog.drive.pose(0))
     for before, after in zip(stated.shapes.columns[:3], back.columns[:3], strict=True):
         np.testing.assert_allclose(before, after, atol=1e-6)
@@ -101,5 +101,5 @@ def test_kitti_volumes_hold_points() -> None:
         path = catalog.path(item)
         assert path is not None
         volumes = catalog.truth.shapes.take(np.arange(*catalog.truth.offsets[item : item + 2]))
-        inside = points_inside(read_sweep(path, 4), volumes)
+        inside = count_points_in_cuboids(read_sweep(path, 4), volumes)
         assert (inside[np.hypot(volumes.x, volumes.y) < 45] > 0).all()

@@ -72,9 +72,8 @@ def _reason(node: ast.AST) -> str | None:
         case ast.Compare(left=left, comparators=rest):
             return _comparison([left, *rest])
         case ast.Match(subject=subject, cases=cases):
-            kinds = [name for case in cases for name in _patterns(case.pattern)]
-            named = _names_kind(subject) or kinds
-            return f"match {ast.unparse(subject)}" if named else None
+            asks = _names_kind(subject) or any(_patterns(case.pattern) for case in cases)
+            return f"match {ast.unparse(subject)}" if asks else None
         case ast.Dict(keys=keys) if len(keys) > 1:
             return _dictionary([key for key in keys if key is not None])
         case ast.FunctionDef(decorator_list=decorators) if any(_registers(one) for one in decorators):

@@ -1,7 +1,8 @@
-"""The fix list: items and objects of a data set that are to be left out.
+"""Exclusions: items and objects of a data set that are not used.
 
-A CSV file with a column `item`, and perhaps `number`: which of the item's objects, from 1 on; without it the whole item
-goes. The list of problems that a check writes has this form: delete the rows of what you want to keep.
+A CSV file with a column `item` and optionally `number`, the number of the object within its item, counted from 1;
+without it the whole item is excluded. The list of problems that a check writes has this form: delete the rows of what
+you want to keep.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from tallymark.io.tables import read_table
 
 @dataclass(frozen=True, eq=False)
 class Exclusions:
-    """Ids of whole items, and (id, number) of objects, as a file lists them."""
+    """Ids of whole items, and (id, number) of objects, as listed in a file."""
 
     file: str
     items: pl.Series
     objects: pl.DataFrame
 
     def covers(self, problem: Problem) -> bool:
-        """Whether a problem is about something that is left out."""
+        """Whether a problem is about something that is excluded."""
         return problem.item in self._items or (problem.item, problem.number) in self._objects
 
     @cached_property
@@ -39,11 +40,11 @@ class Exclusions:
         return set(self.objects.rows())
 
     def apply(self, catalog: Catalog, problems: Problems) -> Catalog:
-        """The catalog without them; what is neither in it nor among the problems of its reading is noted."""
+        """The catalog without them; ids that neither the catalog nor the problems mention are noted."""
         notes = catalog.notes.without(self.covers)
         known = {*catalog.items.ids, *(problem.item for problem in (*problems, *catalog.notes))}
         for name in sorted({*self._items, *self.objects["item"]} - known):
-            expected, remedy = "an item of the data set", "give the list of this set, or drop the row"
+            expected, remedy = "an item of the data set", "use the list of this data set, or drop the row"
             notes.add(Problem("unused_exclusion", self.file, f"no item {clip(name)}", expected, remedy))
         catalog = replace(catalog, notes=notes)
         truth = catalog.truth
@@ -56,20 +57,28 @@ class Exclusions:
 
 
 def read_exclusions(path: str | Path, problems: Problems) -> Exclusions | None:
-    """Read a fix list; rows without an item (problems of a whole file) are skipped."""
+    """Read a list of exclusions; rows without an item (problems of a whole file) are skipped."""
     table = read_table(path, problems)
     if table is None:
         return None
     if "item" not in table.header:
-        found, expected = ",".join(table.header), "a column item, and perhaps number"
-        remedy = "give a list as `tallymark check … --out` writes it"
+        found, expected = ",".join(table.header), "a column item, and optionally number"
+        remedy = "use a list as `tallymark check … --out` writes it"
         problems.add(Problem("bad_header", str(path), found, expected, remedy, line=1))
         return None
     item = table.text("item")
     number = table.text("number") if "number" in table.header else pl.repeat("", len(table), eager=True)
-    whole = number.str.strip_suffix(".0").cast(pl.Int64, strict=False)  # a data frame with holes writes 3 as 3.0
+    whole = number.str.strip_suffix(".0").cast(pl.Int64, strict=False)  # pandas may write 3 as 3.0
     bad = np.flatnonzero(((number != "") & (whole.is_null() | (whole < 1))).fill_null(True).to_numpy())
-    table.report(problems, "bad_number", bad, "number", "a whole number from 1 on", "leave it empty for all", ids=item)
+    table.report(
+        problems,
+        "bad_number",
+        bad,
+        "number",
+        "a whole number from 1 on",
+        "leave it empty to exclude the whole item",
+        ids=item,
+    )
     rows = pl.DataFrame({"item": item, "number": whole}).filter(pl.col("item") != "").unique(maintain_order=True)
     whole_items = rows.filter(pl.col("number").is_null())["item"]
     return Exclusions(str(path), whole_items, rows.filter(pl.col("number").is_not_null()))

@@ -1,4 +1,4 @@
-"""Folds for honest validation: items of one group stay together, and every fold has its share of each kind of item."""
+"""Leakage-free cross-validation folds: grouped by source, day or drive, and stratified by class or object count."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.data.catalog import NO_GROUP, Catalog
 from tallymark.data.checks.media import inspect_all
 from tallymark.data.items import Items
-from tallymark.data.near_duplicates import clusters, find_alikes
-from tallymark.geometry import Labels
+from tallymark.data.near_duplicates import cluster_duplicates, find_near_duplicates
 from tallymark.io.media import THUMBNAIL, Inspection
 from tallymark.io.tables import number_text, read_table, write_table
 
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """The fold of each item, counted from 0, the group that it belongs to, and how many objects are in it."""
+    """For each item its fold, counted from 0, its group, and its number of objects."""
 
     items: Items
     fold: np.ndarray
@@ -32,17 +31,17 @@ class Folds:
         return int(self.fold.max(initial=-1)) + 1
 
     def of(self, catalog: Catalog) -> np.ndarray:
-        """The fold of each item of a catalog; -1 where it has none, as the items of a test set."""
+        """The fold of each item of a catalog; -1 for items without one, such as those of a test set."""
         return np.append(self.fold, -1)[self.items.find(catalog.items.ids)]
 
     def split(self, catalog: Catalog, fold: int) -> tuple[Catalog, Catalog]:
-        """What to train with and what to validate with."""
+        """The training and the validation items of a fold."""
         folds = self.of(catalog)
         return catalog.select((folds >= 0) & (folds != fold)), catalog.select(folds == fold)
 
     @property
     def table(self) -> pl.DataFrame:
-        """For each fold its items, objects, empty items and groups."""
+        """For each fold its number of items, objects, empty items and groups."""
         rows = pl.DataFrame({"fold": self.fold, "group": self.group, "objects": self.objects})
         return (
             rows.group_by("fold")
@@ -62,20 +61,21 @@ class Folds:
 
 
 def read_folds(path: str | Path) -> Folds:
-    """Folds as `Folds.save` wrote them."""
+    """Folds from a file of `Folds.save`."""
     problems = Problems()
     table = problems.checked(read_table(path, problems))
     if not {"id", "group", "fold", "objects"} <= set(table.header):
-        found, remedy = ",".join(table.header), "make the file with tallymark split"
+        found, remedy = ",".join(table.header), "create the file with tallymark folds"
         raise BadInput(Problem("bad_header", str(path), found, "id,group,fold,objects", remedy, line=1))
-    ids, numbers = table.text("id"), []
+    ids = table.text("id")
+    numbers = []
     for name in ("fold", "objects"):
         values = table.text(name).cast(pl.Int64, strict=False)
         bad = np.flatnonzero((values.is_null() | (values < 0).fill_null(True)).to_numpy())
-        table.report(problems, f"bad_{name}", bad, name, "a whole number from 0 on", "make the file again", ids=ids)
+        table.report(problems, f"bad_{name}", bad, name, "a whole number from 0 on", "create the file again", ids=ids)
         numbers.append(values.fill_null(0).to_numpy())
-    again = np.flatnonzero(~ids.is_first_distinct().to_numpy())
-    table.report(problems, "duplicate_id", again, "id", "every item once", "make the file again", ids=ids)
+    duplicate = np.flatnonzero(~ids.is_first_distinct().to_numpy())
+    table.report(problems, "duplicate_id", duplicate, "id", "every item once", "create the file again", ids=ids)
     problems.raise_if_any()
     return Folds(Items(ids), numbers[0], table.text("group"), numbers[1])
 
@@ -83,33 +83,33 @@ def read_folds(path: str | Path) -> Folds:
 def make_folds(
     catalog: Catalog, count: int = 5, seed: int = 0, *, leave_one_out: bool = False, or_fewer: bool = False
 ) -> Folds:
-    """Deal the labelled items, but those of the test part, into folds.
+    """Assign the labelled items, except those of the test split, to folds.
 
-    With `leave_one_out` every group is a fold of its own; items without a group are dealt out among these.
-    or_fewer: where there are fewer groups than folds, each is a fold; else that is a `BadInput`.
+    leave_one_out: every group is a fold; items without a group are distributed among these.
+    or_fewer: where there are fewer groups than folds, each group is a fold; otherwise that is a `BadInput`.
     """
     chosen = catalog.select(catalog.labelled & (catalog.split != "test").to_numpy())
-    _refuse(catalog, chosen, count, seed)
+    _check_arguments(catalog, chosen, count, seed)
     group = groups_of(chosen)
     if leave_one_out:
-        return _by_group(chosen, group)
+        return _leave_one_group_out(chosen, group)
     members, item_group = np.unique(group.to_numpy().astype(str), return_inverse=True)
     count = min(count, max(len(members), 2)) if or_fewer else count
     if len(members) < count:
         found, expected = f"{len(members)} groups among {len(chosen)} items", f"at least {count}, one for each fold"
         raise BadInput(Problem("too_few_groups", str(catalog.root), found, expected, "ask for fewer folds"))
-    kinds = strata(chosen)
-    table = np.zeros((len(members), int(kinds.max(initial=0)) + 2))
-    np.add.at(table, (item_group, kinds), 1)
-    table[:, -1] = table[:, :-1].sum(axis=1)  # and the items altogether
-    fold = _deal(table, count, np.random.default_rng(seed))
+    stratum = strata(chosen)
+    table = np.zeros((len(members), int(stratum.max(initial=0)) + 2))
+    np.add.at(table, (item_group, stratum), 1)
+    table[:, -1] = table[:, :-1].sum(axis=1)  # all items of the group
+    fold = _assign_groups(table, count, np.random.default_rng(seed))
     return Folds(chosen.items, fold[item_group], group, _objects(chosen))
 
 
-def _refuse(catalog: Catalog, chosen: Catalog, count: int, seed: int) -> None:
+def _check_arguments(catalog: Catalog, chosen: Catalog, count: int, seed: int) -> None:
     root = str(catalog.root)
     if not len(chosen):
-        expected, remedy = "items to learn from, with their truth", "name the folder that has the tables too"
+        expected, remedy = "labelled items", "name the folder that also has the annotations"
         raise BadInput(Problem("no_truth", root, f"none among {len(catalog)} items", expected, remedy))
     if count < 1:
         raise BadInput(Problem("bad_option", root, f"folds={count}", "a whole number from 1 on", "give e.g. 5"))
@@ -118,24 +118,24 @@ def _refuse(catalog: Catalog, chosen: Catalog, count: int, seed: int) -> None:
 
 
 def groups_of(catalog: Catalog) -> pl.Series:
-    """What must stay together: the group of the data set, or look-alikes where media are crops of larger scenes.
+    """The group of each item: that of the data set, or near-duplicates if media are crops of larger scenes.
 
-    An item without a group is one of its own.
+    An item without a group is a group of its own.
     """
     ids = catalog.items.ids
     if catalog.cells > 1:
-        return _look_alikes(catalog)
+        return _duplicate_groups(catalog)
     if catalog.items.group is None:
         return ids.alias("group")
     return pl.select(pl.when(catalog.items.group == NO_GROUP).then(ids).otherwise(catalog.items.group)).to_series()
 
 
 def strata(catalog: Catalog) -> np.ndarray:
-    """The kind of each item: its class, or how many objects it has (none, 1, 2-3, 4-7, 8-15, …)."""
+    """The stratum of each item: its class, or its number of objects in powers of two (0, 1, 2-3, 4-7, 8-15, …)."""
     truth = catalog.truth
     if truth is None:
         return np.zeros(len(catalog), np.int64)
-    if isinstance(truth.shapes, Labels) and (truth.counts > 0).all():
+    if not truth.shapes.localized and (truth.counts > 0).all():
         return truth.shapes.label[truth.offsets[:-1]]
     return np.where(truth.counts > 0, np.floor(np.log2(np.maximum(truth.counts, 1))) + 1, 0).astype(np.int64)
 
@@ -144,36 +144,37 @@ def _objects(catalog: Catalog) -> np.ndarray:
     return np.zeros(len(catalog), np.int64) if catalog.truth is None else catalog.truth.counts
 
 
-def _deal(table: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """A fold for each group, given how many items of each kind it has: the largest first, to where they lack most."""
+def _assign_groups(table: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """A fold for each group, given its number of items in each stratum: the largest group first, greedily balanced."""
     table = table / np.maximum(table.sum(axis=0), 1)
     order = rng.permutation(len(table))
     order = order[np.argsort(-table[order].max(axis=1), kind="stable")]
-    filled, fold = np.zeros((count, table.shape[1])), np.zeros(len(table), np.int64)
+    filled = np.zeros((count, table.shape[1]))
+    fold = np.zeros(len(table), np.int64)
     for group in order:
         fold[group] = np.argmin(filled @ table[group])
         filled[fold[group]] += table[group]
     return fold
 
 
-def _by_group(catalog: Catalog, group: pl.Series) -> Folds:
-    """Each group is a fold, in order of appearance; items that are alone in theirs are dealt out among these."""
+def _leave_one_group_out(catalog: Catalog, group: pl.Series) -> Folds:
+    """Each group is a fold, in order of appearance; items alone in their group are distributed among these."""
     size = group.to_frame("group").select(pl.len().over("group")).to_series().to_numpy()
     names = group.filter(pl.Series(size > 1)).unique(maintain_order=True)
     if len(names) < 2:
         found = f"{len(names)} groups of more than one item"
-        raise BadInput(Problem("too_few_groups", str(catalog.root), found, "at least 2", "leave out leave-one-out"))
+        raise BadInput(Problem("too_few_groups", str(catalog.root), found, "at least 2", "omit leave-one-out"))
     fold = Items(names).find(group).copy()
     alone = np.flatnonzero(fold < 0)
     fold[alone] = np.arange(len(alone)) % len(names)
     return Folds(catalog.items, fold, group, _objects(catalog))
 
 
-def _look_alikes(catalog: Catalog) -> pl.Series:
-    """A group for each cluster of look-alikes, named after its first item."""
-    seen = inspect_all(catalog)
+def _duplicate_groups(catalog: Catalog) -> pl.Series:
+    """A group for each cluster of near-duplicates, named after its first item."""
+    inspections = inspect_all(catalog)
     blank = np.zeros((THUMBNAIL, THUMBNAIL), np.uint8)
-    thumbnails = np.stack([inspect.thumbnail if isinstance(inspect, Inspection) else blank for inspect in seen])
-    number = clusters(len(catalog), find_alikes(thumbnails, catalog.cells))
-    first = np.unique(number, return_index=True)[1]
-    return catalog.items.ids[first[number]].alias("group")
+    thumbnails = np.stack([one.thumbnail if isinstance(one, Inspection) else blank for one in inspections])
+    cluster = cluster_duplicates(len(catalog), find_near_duplicates(thumbnails, catalog.cells))
+    first = np.unique(cluster, return_index=True)[1]
+    return catalog.items.ids[first[cluster]].alias("group")

@@ -1,4 +1,4 @@
-"""Items: the photographs, recordings, sweeps or chips that annotations belong to."""
+"""Items: the images, recordings or sweeps that annotations belong to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import polars as pl
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Ids in a fixed order, each once. `group` is e.g. wheat's source; `line` is where a file first names the item."""
+    """Unique ids in a fixed order.
+
+    group: of each item, e.g. the source, day or log it comes from. line: the first line of the file that has the item.
+    """
 
     ids: pl.Series
     group: pl.Series | None = None
@@ -25,20 +28,20 @@ class Items:
         return len(self.ids)
 
     def find(self, ids: pl.Series) -> np.ndarray:
-        """The position of each id; -1 where it is not an item."""
+        """The index of each id; -1 where it is not an item."""
         if len(ids) == len(self.ids) and bool((ids == self.ids).all()):
             return np.arange(len(ids))
-        found = pl.DataFrame({"id": ids}).join(self._index, on="id", how="left", maintain_order="left")
-        return found["index"].fill_null(-1).to_numpy()
+        joined = pl.DataFrame({"id": ids}).join(self._index, on="id", how="left", maintain_order="left")
+        return joined["index"].fill_null(-1).to_numpy()
 
     @cached_property
     def _index(self) -> pl.DataFrame:
         return pl.DataFrame({"id": self.ids, "index": np.arange(len(self))})
 
 
-def first_seen(ids: pl.Series, line: np.ndarray, group: pl.Series | None = None) -> tuple[Items, np.ndarray]:
-    """The different ids of a file in order of first appearance, and the item of every row."""
-    new = (ids != ids.shift(1)).fill_null(True).to_numpy()  # rows of an item mostly follow each other
+def unique_items(ids: pl.Series, line: np.ndarray, group: pl.Series | None = None) -> tuple[Items, np.ndarray]:
+    """The unique ids of a file in order of first appearance, and the item of every row."""
+    new = (ids != ids.shift(1)).fill_null(True).to_numpy()  # the rows of an item are mostly consecutive
     start = np.flatnonzero(new)
     heads = ids[start]
     first = start[heads.is_first_distinct().to_numpy()]

@@ -22,7 +22,7 @@ DAY = re.compile(r"(?<!\d)(?:19|20)\d\d-?[01]\d-?[0-3]\d(?!\d)")
 """A date in the name of a file or folder."""
 
 
-def read_recorded(
+def read_audio_dataset(
     listed: Folder,
     medium: Medium,
     tables: Sequence[Path],

@@ -12,7 +12,7 @@ import polars as pl
 from tallymark.core.problems import EVERY, Problem, Problems, clip, nearest
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, Split, concat_splits
-from tallymark.data.drive import Drive, annotations_of, join_drive, strange_classes
+from tallymark.data.drive import Drive, annotations_of, join_drive, unknown_categories
 from tallymark.data.items import Items
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import concat_poses
@@ -21,7 +21,7 @@ from tallymark.io.media import Medium
 from tallymark.io.nuscenes_tables import Tables, read_tables
 
 
-def read_driven(
+def read_drive_dataset(
     listed: Folder,
     medium: Medium,
     truth: Annotations[Cuboids] | None,
@@ -74,7 +74,7 @@ def _truth(
     """What is known of a part: the rows of the truth's file, under all its samples; or what the tables say."""
     stated = annotations_of(tables, items, classes) if tables["sample_annotation"].height else None
     file = str(folder / "category.json")
-    for name in strange_classes(tables, classes):
+    for name in unknown_categories(tables, classes):
         problems.add(Problem("unknown_class", file, clip(name), "a class of the challenge", nearest(name, classes)))
     if truth is None or part == "test":
         return stated
@@ -130,20 +130,20 @@ def _note_orphans(paths: list[Path], named: set[str], notes: Problems) -> None:
 
 def _sweeps(drive: Drive, items: Items) -> dict[str, Path]:
     """The sweep of each sample that has one."""
-    file = drive.shots["file"]
+    file = drive.sample_data["file"]
     rows = zip(items.ids, drive.samples.tolist(), strict=True)
     return {name: Path(file[row]) for name, row in rows if row >= 0 and file[row] is not None}
 
 
 def _joined(drives: list[Drive], items: Items) -> Drive:
     """Several drives as one, its samples in the order of the items."""
-    start = np.cumsum([0, *(drive.shots.height for drive in drives)])
+    start = np.cumsum([0, *(drive.sample_data.height for drive in drives)])
     samples = np.full(len(items), -1)
     for drive, shift in zip(drives, start, strict=False):
         at = items.find(drive.tokens)
         samples[at[at >= 0]] = np.where(drive.samples < 0, -1, drive.samples + shift)[at >= 0]
     return Drive(
-        shots=pl.concat([drive.shots for drive in drives]),
+        sample_data=pl.concat([drive.sample_data for drive in drives]),
         sensor=concat_poses([drive.sensor for drive in drives]),
         vehicle=concat_poses([drive.vehicle for drive in drives]),
         intrinsic=np.concatenate([drive.intrinsic for drive in drives]),

@@ -15,7 +15,7 @@ from tallymark.io.media import Medium
 ReadTruth = Callable[[Path], Annotations[Any] | None]
 
 
-def read_layout(
+def read_table_dataset(
     listed: Folder,
     medium: Medium,
     tables: Mapping[str, Sequence[str]],

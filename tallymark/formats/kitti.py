@@ -8,7 +8,7 @@ sweeps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -22,10 +22,9 @@ from tallymark.formats.parsing import ParseError, parse_float, read_lines
 from tallymark.geometry import Cuboids
 from tallymark.io.folders import LIDAR_SUFFIXES, Folder, distinct_names, split_of_path
 from tallymark.io.lidar import SWEEP, inspect_sweep
-from tallymark.io.media import Medium
 
 COLUMNS = 4
-KITTI_SWEEP = Medium("lidar", "sweep", SWEEP.suffixes, partial(inspect_sweep, columns=COLUMNS))
+KITTI_SWEEP = replace(SWEEP, inspect=partial(inspect_sweep, columns=COLUMNS))
 LABEL_FOLDER = "label_2"
 SWEEP_FOLDERS = ("velodyne_reduced", "velodyne")
 FIELDS = (15, 16)

@@ -19,7 +19,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.formats.parsing import read_text
 from tallymark.geometry import Cuboids
-from tallymark.geometry.poses import quaternion_of_yaw, yaw_of
+from tallymark.geometry.poses import quaternion_from_yaw, yaw_from_quaternion
 
 META = {"use_camera": False, "use_lidar": True, "use_radar": False, "use_map": False, "use_external": False}
 """The sensors that the detections are based on."""
@@ -43,7 +43,7 @@ def write_nuscenes(annotations: Annotations[Cuboids], path: str | Path) -> None:
     names = annotations.classes or ("object",)
     translation = np.stack([shapes.x, shapes.y, shapes.z], 1).tolist()
     size = np.stack([shapes.width, shapes.length, shapes.height], 1).tolist()
-    rotation = quaternion_of_yaw(shapes.yaw).tolist()
+    rotation = quaternion_from_yaw(shapes.yaw).tolist()
     score = annotations.scores.tolist()
     label = annotations.labels.tolist()
     offsets = annotations.offsets.tolist()
@@ -104,7 +104,7 @@ def read_nuscenes(
     return Annotations.from_rows(
         Items.of(tokens),
         np.array(item, np.int64)[kept],
-        Cuboids.of(np.column_stack([table[kept, :6], yaw_of(table[kept, 6:10])])),
+        Cuboids.of(np.column_stack([table[kept, :6], yaw_from_quaternion(table[kept, 6:10])])),
         label=label[kept],
         score=table[kept, 10].copy(),
         classes=known,

@@ -47,7 +47,7 @@ class Masks:
         none = [np.empty(0, np.int64)]
         return cls(np.concatenate(none + starts), np.concatenate(none + lengths), np.cumsum(counts), shape)
 
-    def picture(self, mask: int) -> np.ndarray:
+    def bitmap(self, mask: int) -> np.ndarray:
         """One mask as a boolean picture."""
         flat = np.zeros(self.shape[0] * self.shape[1], bool)
         runs = slice(self.offsets[mask], self.offsets[mask + 1])
@@ -243,7 +243,7 @@ class Masks:
         from scipy.ndimage import label
 
         columns = slice(int(self.bounds.first[mask]), int(self.bounds.last[mask]) + 1)
-        return int(label(self.picture(mask)[:, columns], np.ones((3, 3)))[1])
+        return int(label(self.bitmap(mask)[:, columns], np.ones((3, 3)))[1])
 
     def pairs(self, other: Masks, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
         """Pairs of the same group (picture) with IoU >= `least` and above 0."""

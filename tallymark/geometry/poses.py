@@ -1,7 +1,10 @@
-"""Rigid poses: from the frame of a sensor to that of the vehicle, and from there to the world.
+"""Rigid poses: from the coordinate frame of a sensor to that of the vehicle, and from there to the world.
 
-A pose turns, then shifts: a point p of the inner frame is R p + t in the outer one. With the pose of a sensor on the
-vehicle and the pose of the vehicle in the world, `sensor.then(vehicle).apply(points)` are world coordinates.
+A pose rotates, then translates: a point p of the inner frame is R p + t in the outer one. With the pose of a sensor on
+the vehicle and the pose of the vehicle in the world, `sensor.then(vehicle).apply(points)` are world coordinates.
+
+Plain NumPy in place of `scipy.spatial.transform.Rotation`: its products take several times as long, and importing it
+would slow down every command.
 """
 
 from __future__ import annotations
@@ -16,9 +19,9 @@ from tallymark.geometry import Cuboids
 
 @dataclass(frozen=True, eq=False)
 class Poses:
-    """Columns of n poses: `rotation` (n, 4) are quaternions w, x, y, z of any length but 0, `translation` (n, 3).
+    """Columns of n poses: `rotation` (n, 4) are quaternions w, x, y, z of any norm but 0, `translation` (n, 3).
 
-    Wherever two sets meet, a set of one pose serves for any number of the other.
+    Where two sets of poses, or poses and points, are combined, a single pose is broadcast.
     """
 
     rotation: np.ndarray
@@ -29,14 +32,14 @@ class Poses:
 
     @classmethod
     def of(cls, rotation: object, translation: object) -> Poses:
-        """From lists as they stand in tables, of one pose or of many."""
+        """From nested lists or arrays, of one pose or of several."""
         return cls(np.asarray(rotation, float).reshape(-1, 4), np.asarray(translation, float).reshape(-1, 3))
 
     def take(self, index: np.ndarray) -> Poses:
         return Poses(self.rotation[index], self.translation[index])
 
     def matrices(self) -> np.ndarray:
-        """The rotations as (n, 3, 3); the columns are the inner axes seen from outside."""
+        """Rotation matrices (n, 3, 3); the columns are the inner axes in outer coordinates."""
         w, x, y, z = _unit(self.rotation).T
         rows = [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -46,64 +49,65 @@ class Poses:
         return np.moveaxis(np.array(rows), -1, 0)
 
     def apply(self, points: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-        """Points (m, 3) from inside to outside: each by its own pose, or by the pose that `index` (m,) names.
+        """Points (m, 3) from the inner to the outer frame: each by its own pose, or by the pose at `index` (m,).
 
-        Single precision stays single, which is to a tenth of a millimetre where a lidar sees.
+        Single precision stays single, which is accurate to a tenth of a millimetre within the range of a lidar.
         """
         if index is not None and len(self) > 1:
             return self.take(index).apply(points)
         precision = np.result_type(points, np.float32)
-        return turned(points, self.matrices().astype(precision)) + self.translation.astype(precision)
+        return rotate(points, self.matrices().astype(precision)) + self.translation.astype(precision)
 
     def inverse(self) -> Poses:
-        """From outside to inside."""
-        back = _unit(self.rotation) * [1, -1, -1, -1]
-        turn = Poses(back, np.zeros_like(self.translation))
-        return replace(turn, translation=-turn.apply(self.translation))
+        """From the outer to the inner frame."""
+        conjugate = _unit(self.rotation) * [1, -1, -1, -1]
+        rotation = Poses(conjugate, np.zeros_like(self.translation))
+        return replace(rotation, translation=-rotation.apply(self.translation))
 
     def then(self, outer: Poses) -> Poses:
-        """First these poses, then the outer ones, as one."""
+        """The composition: first these poses, then the outer ones."""
         rotation = _product(_unit(outer.rotation), _unit(self.rotation))
         return Poses(rotation, outer.apply(self.translation))
 
 
 def concat_poses(parts: Sequence[Poses]) -> Poses:
     """Several sets of poses as one."""
-    rotation, translation = ([getattr(part, name) for part in parts] for name in ("rotation", "translation"))
-    return Poses(np.concatenate(rotation), np.concatenate(translation))
+    rotation = np.concatenate([part.rotation for part in parts])
+    translation = np.concatenate([part.translation for part in parts])
+    return Poses(rotation, translation)
 
 
-def turned(vectors: np.ndarray, matrices: np.ndarray) -> np.ndarray:
-    """Vectors (m, 3) by one matrix each, or all of them by one."""
+def rotate(vectors: np.ndarray, matrices: np.ndarray) -> np.ndarray:
+    """Vectors (m, 3) times one matrix each, or all of them times a single one."""
     if len(matrices) == 1:  # column by column: products with rows of three are slow
-        turn: np.ndarray = matrices[0] @ np.ascontiguousarray(vectors.T)
-        return turn.T
+        rotated: np.ndarray = matrices[0] @ np.ascontiguousarray(vectors.T)
+        return rotated.T
     return np.einsum("nij,nj->ni", matrices, np.broadcast_to(vectors, (len(matrices), 3)))
 
 
-def yaw_of(rotation: np.ndarray) -> np.ndarray:
-    """The heading of quaternions (n, 4): where they turn the x axis, seen from above, counter-clockwise in radians."""
+def yaw_from_quaternion(rotation: np.ndarray) -> np.ndarray:
+    """The yaw of quaternions (n, 4): the heading of the rotated x axis in the xy plane, in radians."""
     w, x, y, z = np.asarray(rotation, float).reshape(-1, 4).T
     return np.arctan2(2 * (x * y + w * z), w * w + x * x - y * y - z * z)
 
 
-def quaternion_of_yaw(yaw: np.ndarray) -> np.ndarray:
-    """Quaternions (n, 4) that turn by these angles about z."""
+def quaternion_from_yaw(yaw: np.ndarray) -> np.ndarray:
+    """Quaternions (n, 4) of rotations by these angles about z."""
     half = np.asarray(yaw, float).reshape(-1) / 2
     return np.stack([np.cos(half), np.zeros_like(half), np.zeros_like(half), np.sin(half)], axis=1)
 
 
 def transform_cuboids(cuboids: Cuboids, poses: Poses, index: np.ndarray | None = None) -> Cuboids:
-    """Volumes from inside to outside, each by its own pose or by the one that `index` names.
+    """Cuboids from the inner to the outer frame, each by its own pose or by the one at `index`.
 
-    They stay upright, as volumes here always are: the tilt of a pose moves their centres, and of their direction
-    what shows from above is kept.
+    They stay upright: roll and pitch of a pose move their centres, and the yaw is that of the heading's projection
+    to the ground.
     """
     chosen = poses if index is None or len(poses) == 1 else poses.take(index)
     x, y, z = chosen.apply(np.stack([cuboids.x, cuboids.y, cuboids.z], axis=1)).T
-    ahead = np.stack([np.cos(cuboids.yaw), np.sin(cuboids.yaw), np.zeros(len(cuboids))], axis=1)
-    east, north, _ = turned(ahead, chosen.matrices()).T
-    return replace(cuboids, x=x, y=y, z=z, yaw=np.arctan2(north, east))
+    heading = np.stack([np.cos(cuboids.yaw), np.sin(cuboids.yaw), np.zeros(len(cuboids))], axis=1)
+    heading_x, heading_y, _ = rotate(heading, chosen.matrices()).T
+    return replace(cuboids, x=x, y=y, z=z, yaw=np.arctan2(heading_y, heading_x))
 
 
 def _unit(rotation: np.ndarray) -> np.ndarray:

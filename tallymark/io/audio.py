@@ -12,7 +12,7 @@ import numpy as np
 from tallymark.core.problems import Problem, Problems
 from tallymark.io.folders import AUDIO_SUFFIXES
 from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, digest, read_bytes
-from tallymark.io.resampling import resample, resampled
+from tallymark.io.resampling import resample, resample_blocks
 
 if TYPE_CHECKING:
     from soundfile import SoundFile
@@ -57,7 +57,7 @@ def read_header(path: Path) -> Header:
     return Header(info.frames, info.samplerate, info.channels)
 
 
-def read_sound(path: Path, start: float = 0.0, stop: float | None = None, rate: int | None = None) -> np.ndarray:
+def read_audio(path: Path, start: float = 0.0, stop: float | None = None, rate: int | None = None) -> np.ndarray:
     """Samples between two moments (seconds) as float32 in -1..1, channels averaged, at `rate` if given."""
     import soundfile
 
@@ -81,7 +81,7 @@ def resample_stream(path: Path, rate: int) -> Iterator[np.ndarray]:
     try:
         with soundfile.SoundFile(str(path)) as file:
             kind, unit = WHOLE.get(file.subtype, ("float32", 1.0))
-            for piece in resampled(_pieces(file, kind), file.samplerate, rate):
+            for piece in resample_blocks(_pieces(file, kind), file.samplerate, rate):
                 yield piece * np.float32(unit)
     except (soundfile.LibsndfileError, RuntimeError) as error:
         raise BadMedia("corrupt_media", _reason(error)) from None
@@ -145,7 +145,7 @@ def inspect_recording(path: Path) -> Inspection:
     return Inspection((header.seconds, header.rate), _thumbnail(sums), digest(data), tuple(faults))
 
 
-def hours_of(recordings: Sequence[Path], problems: Problems) -> float:
+def total_hours(recordings: Sequence[Path], problems: Problems) -> float:
     """The length of all recordings together, from their headers."""
     seconds = 0.0
     for path in recordings:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
-from tallymark.io.folders import folded, split_of_path
+from tallymark.io.folders import normalize_name, split_of_path
 
 
 class Finder:
@@ -18,7 +18,7 @@ class Finder:
     def __init__(self, paths: Sequence[Path], root: Path) -> None:
         self._root, self._by_name = root, defaultdict(list)
         for path in paths:
-            self._by_name[folded(path.name)].append(path)
+            self._by_name[normalize_name(path.name)].append(path)
 
     def candidates(
         self, name: str, near: Path | None = None, part: str | None = None, *, whole: bool = False
@@ -29,7 +29,7 @@ class Finder:
         whole: whether the folders in front of the name have to fit too.
         """
         wanted = PurePosixPath(name.replace("\\", "/"))
-        alike = self._by_name.get(folded(wanted.name), [])
+        alike = self._by_name.get(normalize_name(wanted.name), [])
         same = [path for path in alike if path.name == wanted.name] or alike
         tests: list[Callable[[Path], bool]] = [
             lambda path: _ends(path, wanted),
@@ -46,4 +46,4 @@ class Finder:
 
 def _ends(path: Path, wanted: PurePosixPath) -> bool:
     """Whether a path ends with these folders and this name, however they are written."""
-    return folded(str(Path(*path.parts[-len(wanted.parts) :]))) == folded(str(Path(wanted)))
+    return normalize_name(str(Path(*path.parts[-len(wanted.parts) :]))) == normalize_name(str(Path(wanted)))

@@ -79,7 +79,7 @@ def media_files(folder: Path, suffixes: set[str], problems: Problems) -> list[Pa
     return found
 
 
-def folded(name: str) -> str:
+def normalize_name(name: str) -> str:
     """A name as it is compared where files are looked for: in any case of letters, accents in either way of writing.
 
     A Mac writes é as two characters, others mostly as one.

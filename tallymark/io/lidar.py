@@ -51,4 +51,5 @@ def _columns(floats: np.ndarray) -> int:
     return 5 if len(rings) and bool(np.all((rings == np.round(rings)) & (rings >= 0) & (rings < RINGS))) else 4
 
 
-SWEEP = Medium("lidar", "sweep", frozenset(LIDAR_SUFFIXES), inspect_sweep)
+SWEEP = Medium("lidar", "sweep", frozenset(LIDAR_SUFFIXES), inspect_sweep, comparable=False)
+"""Consecutive sweeps are all similar."""

@@ -47,15 +47,17 @@ class Medium:
 
     modality: `image`, `audio` or `lidar`. noun: what one is called: image, recording or sweep.
     inspect: opens a file, reads all of it, and raises `BadMedia` if that fails.
+    comparable: whether similar thumbnails mean near-duplicates.
     """
 
     modality: str
     noun: str
     suffixes: frozenset[str]
     inspect: Callable[[Path], Inspection]
+    comparable: bool = True
 
 
-def up_to_damage(
+def flush_on_damage(
     stage: Callable[Concatenate[Iterator[A], P], Iterator[B]],
 ) -> Callable[Concatenate[Iterator[A], P], Iterator[B]]:
     """A stage of a stream that gives out what it holds where its source turns out to be damaged, and then fails too."""

@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from tallymark.io.media import up_to_damage
+from tallymark.io.media import flush_on_damage
 
 KEPT = 0.45
 """What lies below this share of the wanted rate stays as it was."""
@@ -31,7 +31,7 @@ def resample(samples: np.ndarray, rate: int, wanted: int) -> np.ndarray:
     return soxr.resample(samples, rate, wanted)
 
 
-def resampled(pieces: Iterator[np.ndarray], rate: int, wanted: int) -> Iterator[np.ndarray]:
+def resample_blocks(pieces: Iterator[np.ndarray], rate: int, wanted: int) -> Iterator[np.ndarray]:
     """The same, piece by piece, as float32. A multiple of the wanted rate is thinned, which is quicker than soxr."""
     by = decimation_factor(rate, wanted)
     if by > 1:
@@ -41,7 +41,7 @@ def resampled(pieces: Iterator[np.ndarray], rate: int, wanted: int) -> Iterator[
     return (np.asarray(piece, np.float32) for piece in pieces) if rate == wanted else _streamed(pieces, rate, wanted)
 
 
-@up_to_damage
+@flush_on_damage
 def _streamed(pieces: Iterator[np.ndarray], rate: int, wanted: int) -> Iterator[np.ndarray]:
     import soxr
 
@@ -57,7 +57,7 @@ def decimation_factor(rate: int, wanted: int) -> int:
     return next((by for by in range(largest, 1, -1) if parts % by == 0), 1)
 
 
-@up_to_damage
+@flush_on_damage
 def decimate(pieces: Iterator[np.ndarray], by: int, kept: float) -> Iterator[np.ndarray]:
     """One sample for every so many: the weighted mean of those around it.
 

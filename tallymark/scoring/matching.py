@@ -11,7 +11,7 @@ from tallymark.geometry import Pairs
 Match = Literal["best_unmatched", "best_overall", "first_unmatched"]
 
 
-def settle(chooser: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+def greedy_match(chooser: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """The positions of the edges that a greedy matching takes.
 
     Edges come sorted: by the turn of their chooser, and for one chooser by liking. In every round, each
@@ -61,7 +61,7 @@ def match(pairs: Pairs, level: np.ndarray, steps: int, turn: np.ndarray, mode: M
     matched[easy] = np.arange(steps) < level[easy, None]
     for step in range(steps):
         passing = contested[level[contested] > step]
-        matched[passing[settle(second[passing], first[passing])], step] = True
+        matched[passing[greedy_match(second[passing], first[passing])], step] = True
     return matched
 
 

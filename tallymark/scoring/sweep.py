@@ -10,7 +10,7 @@ import numpy as np
 from tallymark.geometry import Pairs, Spatial
 from tallymark.scoring.matching import Match, match
 
-Comparison = Literal["gt", "ge"]
+IouComparison = Literal["gt", "ge"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Sweep:
     pairs: Pairs
     matched: np.ndarray
 
-    def concat(self, groups: int) -> Sweep:
+    def pool(self, groups: int) -> Sweep:
         """Counts of so many larger groups, each of the same number of neighbours."""
         each = len(self.truths) // max(groups, 1)
         hits = self.hits.reshape(groups, each, len(self.twentieths)).sum(axis=1)
@@ -45,7 +45,7 @@ def sweep(
     *,
     twentieths: tuple[int, ...],
     confidence: np.ndarray,
-    comparison: Comparison = "gt",
+    comparison: IouComparison = "gt",
     mode: Match = "best_unmatched",
 ) -> Sweep:
     """Match the predictions of every group to its truths, the most confident first, at every threshold."""
@@ -63,7 +63,7 @@ def sweep(
     )
 
 
-def _level(pairs: Pairs, twentieths: tuple[int, ...], comparison: Comparison) -> np.ndarray:
+def _level(pairs: Pairs, twentieths: tuple[int, ...], comparison: IouComparison) -> np.ndarray:
     """How many thresholds each pair passes. Compared as 20 I > k U: for whole pixels that is exact."""
     level = np.zeros(len(pairs), np.int64)
     scaled = 20 * pairs.intersection

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tallymark.core.parallel import ahead
+from tallymark.core.parallel import prefetch
 from tallymark.core.problems import EVERY, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.detector.batch_targets import CenterTargets
@@ -101,8 +101,8 @@ class Batches:
             ]
             return self._stack(samples)
 
-        return ahead(make, range(start, len(self)), self.workers, 2 * self.workers)
+        return prefetch(make, range(start, len(self)), self.workers, 2 * self.workers)
 
     def _stack(self, samples: Sequence[Sample]) -> Batch[Any]:
-        inputs = torch.from_numpy(np.stack([sample.picture for sample in samples])).permute(0, 3, 1, 2)
+        inputs = torch.from_numpy(np.stack([sample.data for sample in samples])).permute(0, 3, 1, 2)
         return Batch(inputs, CODERS[self.recipe.task].targets(samples, self.classes, self.recipe))

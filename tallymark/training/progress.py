@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from tallymark.core.console import SAID_EVERY, duration
+from tallymark.core.console import PROGRESS_INTERVAL, duration
 from tallymark.training.budget import Budget
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Progress:
         for name, value in losses.items():
             self._sums[name] = self._sums.get(name, 0.0) + value
         self._count += 1
-        due = self.enabled and time.monotonic() - self._printed >= SAID_EVERY
+        due = self.enabled and time.monotonic() - self._printed >= PROGRESS_INTERVAL
         if self._bar is None and not due:
             return
         done = self.budget.done()

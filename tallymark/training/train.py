@@ -56,9 +56,9 @@ class TrainingPlan:
     folder: Path
     extra_data: tuple[Catalog, ...] = ()
     minutes: float | None = None
+    threads: int | None = None
     folds: Folds | None = None
     resume: bool = False
-    threads: int | None = None
     problems: Problems = field(default_factory=lambda: Problems(EVERY))
 
 

@@ -249,9 +249,9 @@ CASES = [
     Case("lyft", "duplicate_token", table("ego_pose", lambda rows: rows.append(rows[0]))),
     Case("lyft", "bad_row", table("ego_pose", lambda rows: rows.append(FLAT))),
     Case("lyft", "unknown_class", volume(lambda text: text.rsplit(" ", 1)[0] + " spaceship"), ("tables_disagree",)),
-    Case("lyft", "duplicate_volume", volume(repeated), ("tables_disagree",)),
-    Case("lyft", "tables_disagree", volume(repeated), ("duplicate_volume",)),
-    Case("lyft", "odd_volume", volume(lambda text: " ".join([*text.split()[:3], "90", *text.split()[4:]]))),
+    Case("lyft", "duplicate_cuboid", volume(repeated), ("tables_disagree",)),
+    Case("lyft", "tables_disagree", volume(repeated), ("duplicate_cuboid",)),
+    Case("lyft", "implausible_cuboid", volume(lambda text: " ".join([*text.split()[:3], "90", *text.split()[4:]]))),
 ]  # fmt: skip
 
 

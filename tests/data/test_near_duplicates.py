@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tallymark.data.near_duplicates import Alikes, clusters, find_alikes
+from tallymark.data.near_duplicates import NearDuplicates, cluster_duplicates, find_near_duplicates
 from tallymark.io.media import THUMBNAIL
 
 
@@ -20,9 +20,9 @@ def test_a_noisy_copy_is_found_among_others() -> None:
     rng = np.random.default_rng(0)
     pictures = np.stack([noise(k, THUMBNAIL) for k in range(200)])
     pictures[150] = np.clip(pictures[20] + rng.normal(0, 4, pictures[20].shape) + 5, 0, 255)
-    found = find_alikes(pictures)
+    found = find_near_duplicates(pictures)
     assert list(zip(found.first, found.second, strict=True)) == [(20, 150)]
-    assert found.iou[0] > 0.97
+    assert found.similarity[0] > 0.97
 
 
 @pytest.mark.parametrize(("down", "across"), [(16, 0), (0, 32), (16, 16)])
@@ -30,24 +30,24 @@ def test_shifted_crops_share_cells(down: int, across: int) -> None:
     scene = noise(5)
     a, b = scene[:48, :48], scene[down : down + 48, across : across + 48]
     pictures = np.stack([a, noise(6, THUMBNAIL), b])
-    assert len(find_alikes(pictures)) == 0
-    found = find_alikes(pictures, cells=3)
+    assert len(find_near_duplicates(pictures)) == 0
+    found = find_near_duplicates(pictures, cells=3)
     assert list(zip(found.first, found.second, strict=True)) == [(0, 2)]
 
 
 def test_plain_water_is_no_evidence() -> None:
     rng = np.random.default_rng(0)
     plain = np.clip(100 + rng.normal(0, 1, (20, THUMBNAIL, THUMBNAIL)), 0, 255).astype(np.uint8)
-    assert len(find_alikes(plain, cells=3)) == 0
+    assert len(find_near_duplicates(plain, cells=3)) == 0
 
 
 def test_nothing_to_compare() -> None:
-    assert len(find_alikes(np.empty((0, THUMBNAIL, THUMBNAIL), np.uint8))) == 0
-    assert len(find_alikes(noise(1, THUMBNAIL)[None], cells=3)) == 0
+    assert len(find_near_duplicates(np.empty((0, THUMBNAIL, THUMBNAIL), np.uint8))) == 0
+    assert len(find_near_duplicates(noise(1, THUMBNAIL)[None], cells=3)) == 0
 
 
 def test_chains_make_clusters() -> None:
-    chain = Alikes(np.array([0, 1]), np.array([1, 4]), np.ones(2))
-    number = clusters(6, chain)
+    chain = NearDuplicates(np.array([0, 1]), np.array([1, 4]), np.ones(2))
+    number = cluster_duplicates(6, chain)
     assert number[0] == number[1] == number[4]
     assert len(set(number)) == 4

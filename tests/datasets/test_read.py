@@ -212,7 +212,7 @@ def test_lyft_points_in_every_frame(sets: Path) -> None:
     catalog = tallymark.read("lyft", sets / "lyft").in_split("train")
     drive = catalog.drive
     assert drive is not None
-    scene = drive.shots["scene"][drive.samples]
+    scene = drive.sample_data["scene"][drive.samples]
     item = int(np.flatnonzero((scene == scene.shift(1)).fill_null(False).to_numpy())[0])  # the second of a scene
     own, world = drive.points(item), drive.points(item, frame="world")
     np.testing.assert_allclose(drive.pose(item).apply(own[:, :3].astype(float)), world[:, :3], atol=1e-3)
@@ -252,7 +252,7 @@ def test_tables_are_read_in_chunks_and_in_any_layout(
     after = tallymark.read("lyft", folder)
     assert before.drive is not None
     assert after.drive is not None
-    assert before.drive.shots.drop("file").equals(after.drive.shots.drop("file"))
+    assert before.drive.sample_data.drop("file").equals(after.drive.sample_data.drop("file"))
     np.testing.assert_array_equal(before.drive.vehicle.rotation, after.drive.vehicle.rotation)
 
 

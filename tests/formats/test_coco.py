@@ -251,7 +251,7 @@ def test_masks_round_trip(tmp_path: Path, seed: int) -> None:
     assert back.truth is not None
     assert (back.truth.offsets == truth.offsets).all()
     for at in range(len(truth)):
-        assert (truth.shapes.picture(at) == back.truth.shapes.picture(at)).all()
+        assert (truth.shapes.bitmap(at) == back.truth.shapes.bitmap(at)).all()
 
 
 def test_masks_of_every_encoding_are_read_beside_faults(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_masks_of_every_encoding_are_read_beside_faults(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert catalog is not None
     assert catalog.truth is not None
-    masks = [catalog.truth.shapes.picture(at) for at in range(len(catalog.truth))]
+    masks = [catalog.truth.shapes.bitmap(at) for at in range(len(catalog.truth))]
     assert len(masks) == 3
     for mask in masks:
         assert np.argwhere(mask).tolist() == [[1, 1], [1, 2], [2, 1], [2, 2]]

@@ -37,14 +37,14 @@ def test_compressed_counts_equal_those_of_pycocotools() -> None:
         theirs = coco_mask.encode(np.asfortranarray(mask.astype(np.uint8)))["counts"].decode()
         assert theirs == encode_counts(counts_of(Masks.of([mask], SHAPE), 0))
         runs = parse_segmentation({"size": list(SHAPE), "counts": theirs}, SHAPE)
-        assert (masks_of([runs], SHAPE).picture(0) == mask).all()
+        assert (masks_of([runs], SHAPE).bitmap(0) == mask).all()
 
 
 @given(st.integers(0, 1 << 32))
 def test_a_polygon_contains_the_pixels_whose_centres_are_inside(seed: int) -> None:
     rng = np.random.default_rng(seed)
     corners = rng.uniform(-10, 70, (rng.integers(3, 7), 2)).astype(np.float32)  # some cross themselves or the edge
-    mask = masks_of([rasterize(corners, SHAPE)], SHAPE).picture(0)
+    mask = masks_of([rasterize(corners, SHAPE)], SHAPE).bitmap(0)
     for row, column in rng.integers(0, SHAPE, (40, 2)).tolist():
         assert mask[row, column] == odd_crossings(corners, column + 0.5, row + 0.5)
 
@@ -69,7 +69,7 @@ def test_several_polygons_are_one_mask() -> None:
     mask = np.zeros(SHAPE, bool)
     mask[:4, :4] = True
     mask[2:6, 2:6] = True
-    assert (masks_of([whole], SHAPE).picture(0) == mask).all()
+    assert (masks_of([whole], SHAPE).bitmap(0) == mask).all()
     assert int(whole[1].sum()) == 28
     assert len(union([(np.empty(0, np.int64), np.empty(0, np.int64))])[0]) == 0
 

@@ -15,7 +15,7 @@ from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.core.problems import Problems
 from tallymark.formats import read_cuboids
 from tallymark.formats.kitti import Frame, read_frame
-from tallymark.geometry.points_in_boxes import points_inside
+from tallymark.geometry.points_in_boxes import count_points_in_cuboids
 from tallymark.io.lidar import read_sweep
 from tests.formats.files import listing, only, put, put_sweep
 
@@ -149,7 +149,7 @@ def test_real_kitti_cuboids_contain_their_points() -> None:
         columns = ("x", "y", "z", "width", "length", "height", "yaw")
         expected = np.array([[float(row[column]) for column in columns] for row in rows]).reshape(-1, 7)
         assert np.allclose(np.column_stack(frame.boxes.columns), expected, atol=6e-4)
-        counts = points_inside(read_sweep(sweep, 4), frame.boxes)
+        counts = count_points_in_cuboids(read_sweep(sweep, 4), frame.boxes)
         stated = np.array([int(row["num_points"]) for row in rows])
         # The table counts the points of whole sweeps: boxes that are truncated by the image border have fewer here.
         truncated = np.array([float(row["truncated"]) > 0 for row in rows]) & (sweep.parent.name == "velodyne_reduced")
@@ -167,5 +167,5 @@ def test_real_kitti_cuboids_contain_their_points() -> None:
 
 def test_real_argoverse_cuboids_contain_their_points() -> None:
     folder = real("argoverse")
-    found = [points_inside(read_sweep(sweep, 4), frame.boxes) for _, frame, sweep in frames(folder)]
+    found = [count_points_in_cuboids(read_sweep(sweep, 4), frame.boxes) for _, frame, sweep in frames(folder)]
     assert [(np.count_nonzero(counts), len(counts)) for counts in found] == [(67, 73), (73, 77)]

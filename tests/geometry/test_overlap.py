@@ -112,7 +112,7 @@ def test_run_overlap_equals_dense_masks(seed: int) -> None:
     a, b = random_masks(12, rng), random_masks(12, rng)
     i, j = (grid.ravel() for grid in np.meshgrid(np.arange(12), np.arange(12)))
     intersection, union = a.overlap(b, i, j)
-    dense_a, dense_b = ([masks.picture(k) for k in range(12)] for masks in (a, b))
+    dense_a, dense_b = ([masks.bitmap(k) for k in range(12)] for masks in (a, b))
     assert intersection.tolist() == [int((dense_a[m] & dense_b[n]).sum()) for m, n in zip(i, j, strict=True)]
     assert union.tolist() == [int((dense_a[m] | dense_b[n]).sum()) for m, n in zip(i, j, strict=True)]
     assert a.area.tolist() == [int(picture.sum()) for picture in dense_a]
@@ -128,9 +128,9 @@ def test_both_ways_of_comparing_masks_are_used() -> None:
 def test_masks_survive_pictures_and_back(seeds: list[int]) -> None:
     pictures = [np.random.default_rng(seed).random((7, 5)) < 0.5 for seed in seeds]
     masks = Masks.of(pictures, (7, 5))
-    assert all(np.array_equal(masks.picture(k), picture) for k, picture in enumerate(pictures))
+    assert all(np.array_equal(masks.bitmap(k), picture) for k, picture in enumerate(pictures))
     order = np.arange(len(masks))[::-1]
-    assert all(np.array_equal(masks.take(order).picture(k), pictures[n]) for k, n in enumerate(order))
+    assert all(np.array_equal(masks.take(order).bitmap(k), pictures[n]) for k, n in enumerate(order))
 
 
 def test_collisions_name_each_pair_once() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallymark.geometry import Cuboids
-from tallymark.geometry.points_in_boxes import inside, members, points_inside
+from tallymark.geometry.points_in_boxes import count_points_in_cuboids, in_cuboid, points_in_cuboids
 
 
 @given(st.integers(0, 1 << 32))
@@ -25,24 +25,24 @@ def test_inside_is_what_asking_each_point_gives(seed: int) -> None:
             offset = (points[:, 0] - x + 1j * (points[:, 1] - y)) * np.exp(-1j * yaw)
             flat = (np.abs(offset.real) <= length / 2) & (np.abs(offset.imag) <= width / 2)
             expected[:, at] = flat & (np.abs(points[:, 2] - z) <= height / 2)
-    point, volume = inside(points, volumes)
+    point, volume = points_in_cuboids(points, volumes)
     found = np.zeros_like(expected)
     found[point, volume] = True
     assert np.array_equal(found, expected)
     assert len(point) == expected.sum()
     assert (np.diff(volume) >= 0).all()
-    assert points_inside(points, volumes).tolist() == expected.sum(axis=0).tolist()
+    assert count_points_in_cuboids(points, volumes).tolist() == expected.sum(axis=0).tolist()
 
 
 def test_length_runs_along_the_heading() -> None:
     volumes = Cuboids.of(np.array([[1, 1, 0, 1, 4, 2, np.pi / 2], [1, 1, 0, 1, 4, 2, 0]]))
     points = np.array([[1, 2.9, 0], [2.9, 1, 0], [1, 1, 1], [1, 1, 1.01], [np.nan, 1, 0]])
-    assert members(points, volumes, 0).tolist() == [True, False, True, False, False]
-    assert points_inside(points, volumes).tolist() == [2, 2]
+    assert in_cuboid(points, volumes, 0).tolist() == [True, False, True, False, False]
+    assert count_points_in_cuboids(points, volumes).tolist() == [2, 2]
 
 
 def test_nothing_in_nothing() -> None:
     none = Cuboids.of(np.empty((0, 7)))
-    assert points_inside(np.empty((0, 4)), none).tolist() == []
-    assert points_inside(np.empty((0, 4)), Cuboids.of(np.ones((2, 7)))).tolist() == [0, 0]
-    assert points_inside(np.zeros((3, 3)), none).tolist() == []
+    assert count_points_in_cuboids(np.empty((0, 4)), none).tolist() == []
+    assert count_points_in_cuboids(np.empty((0, 4)), Cuboids.of(np.ones((2, 7)))).tolist() == [0, 0]
+    assert count_points_in_cuboids(np.zeros((3, 3)), none).tolist() == []

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import tallymark
 from tallymark.geometry import Cuboids
-from tallymark.geometry.poses import Poses, quaternion_of_yaw, transform_cuboids, yaw_of
+from tallymark.geometry.poses import Poses, quaternion_from_yaw, transform_cuboids, yaw_from_quaternion
 
 
 def some_poses(count: int, seed: int = 1) -> Poses:
@@ -59,14 +59,14 @@ def test_no_poses_and_no_points() -> None:
 
 def test_yaw_there_and_back() -> None:
     yaw = np.linspace(-3.1, 3.1, 40)
-    np.testing.assert_allclose(yaw_of(quaternion_of_yaw(yaw)), yaw, atol=1e-12)
-    np.testing.assert_allclose(yaw_of(-2 * quaternion_of_yaw(yaw)), yaw, atol=1e-12)
+    np.testing.assert_allclose(yaw_from_quaternion(quaternion_from_yaw(yaw)), yaw, atol=1e-12)
+    np.testing.assert_allclose(yaw_from_quaternion(-2 * quaternion_from_yaw(yaw)), yaw, atol=1e-12)
 
 
 def test_cuboids_move_with_their_corners() -> None:
     yaw = np.array([0.3, -2.0, 3.0])
     cuboids = Cuboids.of(np.array([[1, 2, 3, 2, 4, 1.5, angle] for angle in yaw]))
-    poses = Poses(quaternion_of_yaw(np.array([1.0, 2.0])), np.array([[5.0, 6, 7], [-1, 0, 2]]))
+    poses = Poses(quaternion_from_yaw(np.array([1.0, 2.0])), np.array([[5.0, 6, 7], [-1, 0, 2]]))
     index = np.array([1, 0, 1])
     moved = transform_cuboids(cuboids, poses, index)
     height = np.broadcast_to(cuboids.z[:, None, None], (3, 4, 1))
@@ -102,7 +102,9 @@ def test_a_real_sample() -> None:
     sensor = next(row for row in sensors if row["token"] == sweep["calibrated_sensor_token"])
 
     world = tallymark.read_truth("lyft", folder / "train_from_tables.csv").shapes
-    np.testing.assert_allclose(yaw_of(np.array([thing["rotation"] for thing in things])), world.yaw, atol=1e-12)
+    np.testing.assert_allclose(
+        yaw_from_quaternion(np.array([thing["rotation"] for thing in things])), world.yaw, atol=1e-12
+    )
 
     lidar = Poses.of(sensor["rotation"], sensor["translation"])
     ego = Poses.of(vehicle["rotation"], vehicle["translation"])

@@ -64,7 +64,7 @@ def test_contested_pixels_go_to_the_highest_score(seed: int) -> None:
     assert masks.shape == SHAPE
     assert (masks.length > 0).all()
     for mask, at in enumerate(kept.tolist()):
-        assert np.array_equal(masks.picture(mask), left[at])
+        assert np.array_equal(masks.bitmap(mask), left[at])
         assert masks.area[mask] == left[at].sum()
 
 
@@ -74,7 +74,7 @@ def test_quarter_turns_fill_exactly(turns: int) -> None:
     sides = (3, 7) if turns % 2 else (7, 3)
     picture = np.zeros(SHAPE, bool)
     picture[5:8, 3:10] = True
-    assert np.array_equal(fill(rectangle(6.5, 6.5, *sides, turns * np.pi / 2)).picture(0), picture)
+    assert np.array_equal(fill(rectangle(6.5, 6.5, *sides, turns * np.pi / 2)).bitmap(0), picture)
 
 
 @pytest.mark.parametrize("turns", range(-3, 5))
@@ -82,7 +82,7 @@ def test_centres_on_an_edge_belong_to_one_neighbour(turns: int) -> None:
     """Squares side by side, their edges on pixel centres, share nothing and leave nothing out."""
     x, y = np.meshgrid([4.5, 10.5, 16.5], [4.5, 10.5])
     squares = RotatedBoxes(x.ravel(), y.ravel(), *np.full((2, 6), 6.0), np.full(6, turns * np.pi / 2))
-    pictures = np.array([fill(squares).picture(at) for at in range(6)])
+    pictures = np.array([fill(squares).bitmap(at) for at in range(6)])
     assert pictures.sum(axis=(1, 2)).tolist() == [36] * 6
     assert pictures.sum(axis=0).max() == 1
 

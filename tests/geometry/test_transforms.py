@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tallymark.geometry import Boxes, Labels, Masks, RotatedBoxes
 from tallymark.geometry.affine import Region, translation
 from tallymark.modalities.image.crop import warp
-from tests.modalities.image.painted import generator, painted, rows, seeds, share, some_masks, some_rotated
+from tests.modalities.image.painted import generator, iou, painted, rows, seeds, some_masks, some_rotated
 
 MIRROR_5 = np.array([[-1.0, 0, 5], [0, 1, 0]])
 QUARTER = np.array([[0.0, -1, 20], [1, 0, 0]])
@@ -23,12 +23,12 @@ def similarity(rng: np.random.Generator, mirrored: bool = False) -> np.ndarray:
 
 
 def test_a_mirror_is_exact() -> None:
-    picture = np.zeros((1, 5, 3), np.uint8)
-    picture[:, :2] = 255
+    image = np.zeros((1, 5, 3), np.uint8)
+    image[:, :2] = 255
     moved, kept = Boxes.of(np.array([[0, 0, 2, 1]])).transform(MIRROR_5, 1, 5)
     assert rows(moved).tolist() == [[3, 0, 2, 1]]
     assert kept.tolist() == [0]
-    assert warp(picture, MIRROR_5, 1, 5)[0, :, 0].tolist() == [0, 0, 0, 255, 255]
+    assert warp(image, MIRROR_5, 1, 5)[0, :, 0].tolist() == [0, 0, 0, 255, 255]
 
 
 def test_a_quarter_turn_is_exact() -> None:
@@ -86,7 +86,7 @@ def test_a_mirror_turns_the_angle_round() -> None:
         (25, 25, 0, True),
         (1, 25, 0, True),  # 11 of 20 along the heading
         (-1, 25, 0, False),  # its centre is outside
-        (1, 1, np.pi / 4, True),  # it points into the window
+        (1, 1, np.pi / 4, True),  # it points into the crop
         (1, 1, -np.pi / 4, False),  # it lies across the corner
         (0.5, 0.5, 0, False),  # near a corner little more than a quarter is left
     ],
@@ -113,15 +113,15 @@ def test_masks_move_as_their_pictures_do(seed: int) -> None:
     moved, kept = sample.shapes.transform(matrix, 70, 80)
     assert isinstance(moved, Masks)
     assert isinstance(sample.shapes, Masks)
-    window = warp(sample.picture, matrix, 70, 80)
+    crop = warp(sample.data, matrix, 70, 80)
     grown = abs(np.linalg.det(matrix[:, :2]))
     for mask, label in enumerate(kept.tolist()):
-        seen = moved.picture(mask)
+        seen = moved.bitmap(mask)
         assert seen.shape == (70, 80)
         if seen.sum() > 300:
-            assert share(seen, painted(window, label, 127)) > 0.75
+            assert iou(seen, painted(crop, label, 127)) > 0.75
     for label in set(range(2)) - set(kept.tolist()):
-        assert painted(window, label, 120).sum() < 0.5 * grown * sample.shapes.area[label] + 20
+        assert painted(crop, label, 120).sum() < 0.5 * grown * sample.shapes.area[label] + 20
 
 
 @given(seeds)
@@ -130,7 +130,7 @@ def test_moved_masks_are_made_of_proper_runs(seed: int) -> None:
     sample = some_masks(rng, [0, 1, 2])
     moved, _ = sample.shapes.transform(similarity(rng), 60, 60)
     assert isinstance(moved, Masks)
-    again = Masks.of([moved.picture(mask) for mask in range(len(moved))], moved.shape)
+    again = Masks.of([moved.bitmap(mask) for mask in range(len(moved))], moved.shape)
     assert again.start.tolist() == moved.start.tolist()
     assert again.length.tolist() == moved.length.tolist()
     assert again.offsets.tolist() == moved.offsets.tolist()
@@ -142,8 +142,8 @@ def test_overlapping_and_empty_masks_move_on_their_own() -> None:
     moved, kept = Masks.of([full, part, none], (4, 6)).transform(np.array([[0.0, -1, 4], [1, 0, 0]]), 6, 4)
     assert isinstance(moved, Masks)
     assert kept.tolist() == [0, 1]
-    assert (moved.picture(0) == np.rot90(full, -1)).all()
-    assert (moved.picture(1) == np.rot90(part, -1)).all()
+    assert (moved.bitmap(0) == np.rot90(full, -1)).all()
+    assert (moved.bitmap(1) == np.rot90(part, -1)).all()
 
 
 def test_no_shapes_move_nowhere() -> None:
@@ -192,12 +192,12 @@ def test_covered_masks_lose_their_pixels(seed: int) -> None:
     shapes, kept = masks.erase(Region(left, top, width, height))
     assert isinstance(shapes, Masks)
     for mask in range(2):
-        wanted = masks.picture(mask).copy()
+        wanted = masks.bitmap(mask).copy()
         wanted[top : top + height, left : left + width] = False
         stays = wanted.any() and wanted.sum() >= 0.4 * masks.area[mask]
         assert (mask in kept) == stays
         if stays:
-            assert (shapes.picture(kept.tolist().index(mask)) == wanted).all()
+            assert (shapes.bitmap(kept.tolist().index(mask)) == wanted).all()
 
 
 def test_rotated_boxes_covered_by_more_than_three_fifths_go() -> None:

@@ -289,7 +289,7 @@ def test_wbf_of_masks_keeps_the_surest() -> None:
     small, large = np.zeros((2, 6, 6), bool)
     small[1:4, 1:4], large[1:5, 1:4] = True, True
     merged = fuse_overlapping(one_item(Masks.of([small, large], (6, 6)), [0.4, 0.8]), "wbf", 0.5)
-    assert np.array_equal(merged.shapes.picture(0), large)
+    assert np.array_equal(merged.shapes.bitmap(0), large)
     assert merged.scores.tolist() == [0.8]
 
 

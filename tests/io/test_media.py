@@ -11,7 +11,7 @@ import pytest
 import soundfile
 from PIL import Image, ImageOps
 
-from tallymark.io.audio import inspect_recording, read_header, read_sound
+from tallymark.io.audio import inspect_recording, read_audio, read_header
 from tallymark.io.images import image_size, inspect_image, read_image
 from tallymark.io.media import BadMedia
 
@@ -49,7 +49,7 @@ def test_large_pictures_and_odd_metadata_cause_no_warning(tmp_path: Path) -> Non
     drawn().save(tmp_path / "plain.jpg")
     data = (tmp_path / "plain.jpg").read_bytes()
     Path(tmp_path / "odd.jpg").write_bytes(data[:2] + b"\xff\xe1\x00\x12Exif\0\0II*\0\xff\xff\xff\xff" + data[2:])
-    code = "import sys; from pathlib import Path; from tallymark.io.images import picture_size as size; "
+    code = "import sys; from pathlib import Path; from tallymark.io.images import image_size as size; "
     code += "print([size(Path(name)) for name in sys.argv[1:]])"
     names = [str(tmp_path / name) for name in ("large.png", "odd.jpg")]
     done = subprocess.run([sys.executable, "-W", "error", "-c", code, *names], capture_output=True, text=True)
@@ -71,10 +71,10 @@ def test_windows_are_pieces_of_the_whole_and_resampling_keeps_time(ending: str, 
     rate, path = 8000, tmp_path / f"call.{ending}"
     time = np.arange(3 * rate) / rate
     soundfile.write(path, 0.3 * np.sin(2 * np.pi * 150 * time) * (np.abs(time - 1.4) < 0.3), rate)
-    whole, window = read_sound(path), read_sound(path, 0.5, 1.75)
+    whole, window = read_audio(path), read_audio(path, 0.5, 1.75)
     assert len(whole) == read_header(path).frames
     np.testing.assert_array_equal(window, whole[4000:14000])
-    slow = read_sound(path, rate=1000)
+    slow = read_audio(path, rate=1000)
     centre = [float((sound**2 * np.arange(len(sound))).sum() / (sound**2).sum()) for sound in (whole, slow)]
     assert centre[0] / rate == pytest.approx(centre[1] / 1000, abs=1e-4)
 

@@ -119,7 +119,7 @@ def test_a_sample_without_a_sweep_has_no_points(sets: Path, tmp_path: Path) -> N
     assert catalog.drive is not None
     item = catalog.items.ids.to_list().index(lost[0])
     for ask in (catalog.drive.points, catalog.drive.pose):
-        with pytest.raises(BadMedia, match="no shot of a lidar"):
+        with pytest.raises(BadMedia, match="no lidar sweep of"):
             ask(item)
 
 

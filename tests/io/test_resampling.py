@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.io.resampling import decimate, decimation_factor, resample, resampled
+from tallymark.io.resampling import decimate, decimation_factor, resample, resample_blocks
 
 WANTED = 1000
 
 
 def in_pieces(samples: np.ndarray, cuts: list[int], rate: int) -> np.ndarray:
-    return np.concatenate(list(resampled(iter(np.split(samples, sorted(cuts))), rate, WANTED)))
+    return np.concatenate(list(resample_blocks(iter(np.split(samples, sorted(cuts))), rate, WANTED)))
 
 
 def tone(rate: int, hertz: float, seconds: float = 4.0) -> np.ndarray:

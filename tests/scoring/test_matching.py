@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tallymark.geometry import Boxes
-from tallymark.scoring.matching import Match, settle
-from tallymark.scoring.sweep import Comparison, sweep
+from tallymark.scoring.matching import Match, greedy_match
+from tallymark.scoring.sweep import IouComparison, sweep
 from tests.reference import box_iou, greedy
 
 TWENTIETHS = tuple(range(10, 20))
@@ -22,7 +22,7 @@ def crowded(count: int, rng: np.random.Generator) -> np.ndarray:
 
 @pytest.mark.parametrize("mode", ["best_unmatched", "best_overall", "first_unmatched"])
 @pytest.mark.parametrize("comparison", ["gt", "ge"])
-def test_sweep_equals_one_by_one(mode: Match, comparison: Comparison) -> None:
+def test_sweep_equals_one_by_one(mode: Match, comparison: IouComparison) -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
         groups = 4
@@ -56,16 +56,16 @@ def test_settle_follows_long_chains() -> None:
     count = 200
     chooser = np.repeat(np.arange(count), 2)[1:]
     chosen = np.stack([np.arange(count) - 1, np.arange(count)], 1).ravel()[1:]
-    taken = settle(chooser, chosen)
+    taken = greedy_match(chooser, chosen)
     assert chooser[taken].tolist() == list(range(count))
     assert chosen[taken].tolist() == list(range(count))
 
 
 def test_many_copies_take_few_rounds() -> None:
     """A million predictions of one truth are settled at once."""
-    taken = settle(np.arange(1_000_000), np.zeros(1_000_000, np.int64))
+    taken = greedy_match(np.arange(1_000_000), np.zeros(1_000_000, np.int64))
     assert taken.tolist() == [0]
 
 
 def test_settle_of_nothing() -> None:
-    assert not len(settle(np.empty(0, np.int64), np.empty(0, np.int64)))
+    assert not len(greedy_match(np.empty(0, np.int64), np.empty(0, np.int64)))

@@ -24,7 +24,11 @@ from tests.training.test_train import train
 
 def catalog_of(numbers: list[int], classes: tuple[str, ...], *, labels: bool = False) -> Catalog:
     """An item for each class number, without files."""
-    items, label, text = Items.of([f"{k}" for k in range(len(numbers))]), np.array(numbers), pl.Series(["x"] * len(numbers))
+    items, label, text = (
+        Items.of([f"{k}" for k in range(len(numbers))]),
+        np.array(numbers),
+        pl.Series(["x"] * len(numbers)),
+    )
     shapes: Any = Labels(label) if labels else Boxes.of(np.ones((len(numbers), 4)))
     truth = Annotations.from_rows(items, np.arange(len(numbers)), shapes, label=label, classes=classes)
     return Catalog(Path("more"), IMAGE, items, text, text, np.ones(len(numbers), bool), text, truth)
@@ -56,7 +60,9 @@ def test_the_same_classes_are_unchanged() -> None:
         (("soup", "pie"), (), "found soup, pie, expected one class"),
     ],
 )
-def test_a_class_that_the_main_dataset_lacks_is_refused(own: tuple[str, ...], classes: tuple[str, ...], message: str) -> None:
+def test_a_class_that_the_main_dataset_lacks_is_refused(
+    own: tuple[str, ...], classes: tuple[str, ...], message: str
+) -> None:
     with pytest.raises(BadInput, match=message):
         align_to_classes(catalog_of([0, 1] if own else [0, 0], own), classes)
 

@@ -11,8 +11,8 @@ import torch
 import tallymark
 from tallymark.core.problems import Problems
 from tallymark.detector.network import Classifier
-from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.inference.pipeline import infer_outputs
+from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.training import train
 from tallymark.training.linear_probe import as_feature_extractor, fit_linear, init_classifier
 from tallymark.training.network import make_network
@@ -70,9 +70,7 @@ def test_the_last_layer_starts_better_than_random(sets: Path) -> None:
     assert loss < np.log(len(catalog.truth.classes)) - 0.1
 
 
-def test_only_pretrained_features_are_probed(
-    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_pretrained_features_are_probed(sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     probed = []
     begin = train.init_classifier
     monkeypatch.setattr(train, "init_classifier", lambda *given: probed.append(begin(*given)))

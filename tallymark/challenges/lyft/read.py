@@ -1,4 +1,4 @@
-"""The lyft data set: 13 tables, sweeps and pictures for train and for test, and train.csv."""
+"""The lyft data set: 13 linked tables, sweeps and camera images for train and for test, and train.csv."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from tallymark.challenges.lyft import dialect
 from tallymark.challenges.lyft.rule import RuleOptions
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
-from tallymark.datasets.drive_dataset import read_driven
-from tallymark.datasets.table_dataset import choose_table, read_layout
+from tallymark.datasets.drive_dataset import read_drive_dataset
+from tallymark.datasets.table_dataset import choose_table, read_table_dataset
 from tallymark.formats import read_cuboids
 from tallymark.io.folders import open_folder
 from tallymark.io.lidar import SWEEP, inspect_sweep
-from tallymark.io.media import Medium
 
 COLUMNS = 5
-LYFT_SWEEP = Medium("lidar", "sweep", SWEEP.suffixes, partial(inspect_sweep, columns=COLUMNS))
+LYFT_SWEEP = replace(SWEEP, inspect=partial(inspect_sweep, columns=COLUMNS))
 
 
 def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
@@ -27,10 +26,10 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
         return None
     if not listed.named("sample.json"):
         foreign = read_cuboids(listed, dialect.CLASSES, problems)
-        return foreign or read_layout(
+        return foreign or read_table_dataset(
             listed, SWEEP, {}, lambda path: None, problems, name=lambda path: path.name.split(".")[0]
         )
     table = choose_table(listed, ("train.csv",), problems)
     truth = None if table is None else dialect.read_truth(table, rule_options, problems)
-    catalog = read_driven(listed, LYFT_SWEEP, truth, table, dialect.CLASSES, problems)
+    catalog = read_drive_dataset(listed, LYFT_SWEEP, truth, table, dialect.CLASSES, problems)
     return replace(catalog, drive=None if catalog.drive is None else replace(catalog.drive, columns=COLUMNS))

@@ -8,14 +8,14 @@ from tallymark.challenges.upcalls import dialect
 from tallymark.challenges.upcalls.rule import RuleOptions
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.datasets.audio_dataset import read_recorded
+from tallymark.datasets.audio_dataset import read_audio_dataset
 from tallymark.formats import read_calls
 from tallymark.io.audio import RECORDING
 from tallymark.io.folders import open_folder
 
 SCHEMAS = ({"filename", "timestamp"}, {"filename", "start", "end"})
 ANSWERS = ("solution", "sample_submission", "submission", "folds", "problems")
-"""Beginnings of names of tables that are not annotations."""
+"""Prefixes of the names of tables that are not annotations."""
 
 
 def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
@@ -26,11 +26,11 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
     tables = [path for path in lists if _is_ours(path)]
     if not tables and (foreign := read_calls(listed, problems)):
         return foreign
-    catalog = read_recorded(
+    catalog = read_audio_dataset(
         listed, RECORDING, tables, lambda path: dialect.read_truth(path, rule_options, problems), problems
     )
     if catalog is not None and not tables:
-        expected, remedy = "filename,timestamp or filename,start,end", "name its columns so, if it is meant"
+        expected, remedy = "filename,timestamp or filename,start,end", "rename its columns if it has annotations"
         for path in lists:
             catalog.notes.add(Problem("unused_table", str(path), "other columns", expected, remedy))
     return catalog
@@ -42,6 +42,6 @@ def _is_ours(path: Path) -> bool:
         with path.open("rb") as file:
             first = file.readline(1 << 12).decode("utf-8", "replace").lstrip("\ufeff")
     except OSError:
-        return True  # reading it says why it cannot be read
+        return True  # reported when it is read
     header = {name.strip().strip('"') for name in first.split(",")}
     return any(schema <= header for schema in SCHEMAS)

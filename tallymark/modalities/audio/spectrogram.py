@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tallymark.io.audio import resample_stream
-from tallymark.io.media import up_to_damage
+from tallymark.io.media import flush_on_damage
 
 MAD_TO_STD = 1.4826
 """Standard deviations per median absolute deviation (MAD), of normal noise."""
@@ -68,7 +68,7 @@ def spectrogram(path: Path, config: SpectrogramConfig) -> Iterator[np.ndarray]:
     return background_normalize(blocks, config) if config.background_norm else (block / 2 for block in blocks)
 
 
-@up_to_damage
+@flush_on_damage
 def power_blocks(pieces: Iterator[np.ndarray], config: SpectrogramConfig) -> Iterator[np.ndarray]:
     """Logarithms of the power in blocks of `norm_block` frames. The recording is padded with silence at both ends."""
     n_fft, hop = config.n_fft, config.hop_length
@@ -112,7 +112,7 @@ def _hann(n_fft: int) -> np.ndarray:
     return window
 
 
-@up_to_damage
+@flush_on_damage
 def background_normalize(blocks: Iterator[np.ndarray], config: SpectrogramConfig) -> Iterator[np.ndarray]:
     """Each block minus the background of its bins, divided by the background's standard deviation.
 

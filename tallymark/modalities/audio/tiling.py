@@ -8,7 +8,7 @@ import numpy as np
 
 from tallymark.detector.receptive_field import audio_receptive_field
 from tallymark.detector.strides import BLOCK
-from tallymark.io.media import up_to_damage
+from tallymark.io.media import flush_on_damage
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.base import Tile
 
@@ -19,14 +19,14 @@ TILE_FRAMES = 8192
 def context_frames(recipe: AudioRecipe) -> int:
     """Frames on either side on which the prediction at a frame depends, in multiples of `BLOCK`.
 
-    That is the receptive field of the network, up to a cell of its coarsest stage more, and the minimum gap between
-    events, within which a stronger peak would suppress it.
+    That is the receptive field of the network, and the minimum gap between events, within which a stronger peak would
+    suppress it.
     """
     network = audio_receptive_field(recipe.depth, recipe.stride)
     return -(-(network + round(recipe.min_event_gap / recipe.hop_seconds)) // BLOCK) * BLOCK
 
 
-@up_to_damage
+@flush_on_damage
 def audio_tiles(blocks: Iterator[np.ndarray], context: int) -> Iterator[Tile]:
     """Tiles of a spectrogram that comes in blocks (bins, frames), of which only a few minutes are kept.
 

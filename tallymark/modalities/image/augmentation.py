@@ -1,4 +1,4 @@
-"""From pictures to the windows that a model is trained on."""
+"""Augmented training crops of images."""
 
 from __future__ import annotations
 
@@ -7,48 +7,45 @@ from dataclasses import replace
 
 import numpy as np
 
-from tallymark.modalities.image.crop import cut
+from tallymark.modalities.image.crop import random_crop
 from tallymark.modalities.image.mixing import cutmix, mixup, mosaic
-from tallymark.modalities.image.photometric import change_light
+from tallymark.modalities.image.photometric import photometric_distort
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.sample import ImageSample
 
+Load = Callable[[int], ImageSample]
 
-def make_window(
-    rng: np.random.Generator,
-    load: Callable[[int], ImageSample],
-    index: int,
-    count: int,
-    recipe: ImageRecipe,
-    *,
-    calm: bool = False,
+
+def augment_image(
+    rng: np.random.Generator, load: Load, index: int, count: int, recipe: ImageRecipe, *, mix: bool = True
 ) -> ImageSample:
-    """A window of `recipe.crop` pixels across and down of picture `index`, changed by chance as the recipe says.
+    """A random square crop of `recipe.crop_size` pixels of image `index`, augmented as the recipe says.
 
-    `load` gives each of the `count` pictures at the size that the model is to see, and all with one kind of shapes;
-    others than `index` are loaded only to be mixed in. `calm`: without mosaic and mixing. All chance comes from `rng`.
+    Parameters
+    ----------
+    load: returns each of the `count` images at the network's resolution, all with one class of shapes; images other
+        than `index` are loaded only to be mixed in.
+    mix: with mosaic, mixup and cutmix.
     """
-    window = _mixed(rng, load, index, count, recipe) if not calm else _plain(rng, load(index), recipe)
-    return replace(window, picture=np.ascontiguousarray(change_light(rng, window.picture, recipe)))
+    crop = _mixed_crop(rng, load, index, count, recipe) if mix else _square_crop(rng, load(index), recipe)
+    return replace(crop, data=np.ascontiguousarray(photometric_distort(rng, crop.data, recipe)))
 
 
-def _mixed(
-    rng: np.random.Generator, load: Callable[[int], ImageSample], index: int, count: int, recipe: ImageRecipe
-) -> ImageSample:
+def _mixed_crop(rng: np.random.Generator, load: Load, index: int, count: int, recipe: ImageRecipe) -> ImageSample:
     def other() -> ImageSample:
         return load((index + int(rng.integers(1, count))) % count if count > 1 else index)
 
     if rng.random() < recipe.mosaic:
-        window = mosaic(rng, [load(index), other(), other(), other()], recipe)
+        crop = mosaic(rng, [load(index), other(), other(), other()], recipe)
     else:
-        window = _plain(rng, load(index), recipe)
-    draw = rng.random()  # one for both, since a window is blended or pasted on, never both
+        crop = _square_crop(rng, load(index), recipe)
+    draw = rng.random()  # one for both, since mixup and cutmix exclude each other
     if draw < recipe.mixup:
-        return mixup(rng, window, _plain(rng, other(), recipe))
+        return mixup(rng, crop, _square_crop(rng, other(), recipe))
     if draw < recipe.mixup + recipe.cutmix:
-        return cutmix(rng, window, _plain(rng, other(), recipe))
-    return window
+        return cutmix(rng, crop, _square_crop(rng, other(), recipe))
+    return crop
 
 
-def _plain(rng: np.random.Generator, sample: ImageSample, recipe: ImageRecipe) -> ImageSample:
-    return cut(rng, sample, recipe, recipe.crop_size, recipe.crop_size)
+def _square_crop(rng: np.random.Generator, sample: ImageSample, recipe: ImageRecipe) -> ImageSample:
+    return random_crop(rng, sample, recipe, recipe.crop_size, recipe.crop_size)

@@ -12,7 +12,7 @@ from tallymark.geometry import ImageGeometry
 from tallymark.io.images import read_image
 from tallymark.modalities.base import path_of
 from tallymark.modalities.dataset import CachedDataset
-from tallymark.modalities.image.augmentation import make_window
+from tallymark.modalities.image.augmentation import augment_image
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.image.resize import resize_longer_side
 from tallymark.modalities.sample import ImageSample
@@ -40,9 +40,9 @@ class ImageDataset(CachedDataset[ResizedImage]):
     def sample(self, rng: np.random.Generator, item: int, *, mix: bool) -> ImageSample:
         """A crop of an image; one that is to show an object is taken from an image that has any."""
         if not len(self.positive_items) or rng.random() >= self.recipe.positive_crops:
-            return make_window(rng, self.load_sample, item, len(self), self._random_crops, calm=not mix)
+            return augment_image(rng, self.load_sample, item, len(self), self._random_crops, mix=mix)
         item = item if self.truth.counts[item] else int(rng.choice(self.positive_items))
-        return make_window(rng, self.load_sample, item, len(self), self._positive_crops, calm=not mix)
+        return augment_image(rng, self.load_sample, item, len(self), self._positive_crops, mix=mix)
 
     def load_sample(self, item: int) -> ImageSample:
         """A whole image with its objects; in place of one that cannot be read, the next that can."""

@@ -1,8 +1,8 @@
-"""Sweeps of a lidar, turned, grown and mirrored together with the volumes in them, and volumes pasted from elsewhere.
+"""Augmentation of lidar samples: rotation, scaling and flips of points and cuboids, and ground-truth pasting.
 
-The frame is one whose origin is the sensor, or nearly so: what turns about it is seen as before. Pasting is after
-"SECOND: Sparsely Embedded Convolutional Detection" (Yan, Mao and Li 2018); but a volume turns about the sensor, so that
-its points lie on the side that is seen, and are as dense as they must be.
+The origin of the coordinate frame is at the sensor, or close to it, so that a rotation about it changes no line of
+sight. Pasting follows "SECOND: Sparsely Embedded Convolutional Detection" (Yan, Mao and Li 2018), but an object is
+rotated about the sensor: its points stay on the side that faces the sensor, with the density of their distance.
 """
 
 from __future__ import annotations
@@ -13,169 +13,174 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tallymark.geometry import Cuboids
-from tallymark.geometry.points_in_boxes import inside, members
+from tallymark.geometry.points_in_boxes import in_cuboid, points_in_cuboids
 from tallymark.geometry.rotated_boxes import intersection_area
 from tallymark.modalities.lidar.recipe import LidarRecipe
 
-AROUND = 2.0
-"""Metres round a volume in which its ground is looked for."""
-FEW = 5
-"""Points below which nothing is known of the ground."""
-THICK = 0.3
+GROUND_MARGIN = 2.0
+"""Metres around a cuboid in which the height of its ground is estimated."""
+MIN_GROUND_POINTS = 5
+"""Points below which the height of the ground is unknown."""
+GROUND_THICKNESS = 0.3
 """Metres within which points belong to the ground."""
-STEEP = 1.5
-"""Metres that a volume may be lifted or lowered at most; more is a roof or a pit."""
-GAP = 0.1
-"""Metres between a pasted volume and any other, at least."""
-STANDING = 10
-"""Points above the ground that are a wall, a tree or an unlabelled car."""
+MAX_LIFT = 1.5
+"""Metres that a pasted object may be lifted or lowered; a larger difference is a roof or a pit."""
+MIN_GAP = 0.1
+"""Metres between a pasted cuboid and any other."""
+MAX_OBSTACLE_POINTS = 10
+"""Points above the ground in a pasted cuboid; more are a wall, a tree or an unlabelled car."""
 
 
 @dataclass(frozen=True, eq=False)
-class Cloud:
-    """Points (n, 5) float32 of x, y, z, intensity and seconds before the sample; volumes, and the class of each."""
+class PointCloud:
+    """Points (n, 5) float32 of x, y, z, intensity and seconds before the sample; cuboids, and the class of each."""
 
     points: np.ndarray
-    volumes: Cuboids
+    cuboids: Cuboids
     label: np.ndarray
 
     def __post_init__(self) -> None:
-        if self.points.ndim != 2 or self.points.shape[1] != 5 or len(self.volumes) != len(self.label):
+        if self.points.ndim != 2 or self.points.shape[1] != 5 or len(self.cuboids) != len(self.label):
             raise ValueError(
-                f"points {self.points.shape}, {len(self.volumes)} volumes, {len(self.label)} labels do not fit together"
+                f"points {self.points.shape}, {len(self.cuboids)} cuboids, {len(self.label)} labels do not fit together"
             )
 
 
-def change_cloud(rng: np.random.Generator, cloud: Cloud, recipe: LidarRecipe) -> Cloud:
-    """The same street, turned, grown, mirrored, and with some of its points lost, as the recipe says."""
+def augment_cloud(rng: np.random.Generator, cloud: PointCloud, recipe: LidarRecipe) -> PointCloud:
+    """A randomly rotated, scaled and flipped cloud with some of its points dropped, as the recipe says."""
     angle = np.radians(rng.uniform(-recipe.rotate_degrees, recipe.rotate_degrees))
     scale = float(np.exp(rng.uniform(-1, 1) * np.log(recipe.scale_jitter)))
-    mirror, flip = (-1.0 if rng.random() < share else 1.0 for share in (recipe.hflip, recipe.vflip))
+    flip_y, flip_x = (-1.0 if rng.random() < probability else 1.0 for probability in (recipe.hflip, recipe.vflip))
     cos, sin = np.cos(angle), np.sin(angle)
-    matrix = np.array([[cos, -sin], [sin, cos]]) @ np.diag([flip, mirror])
+    matrix = np.array([[cos, -sin], [sin, cos]]) @ np.diag([flip_x, flip_y])
     if recipe.point_dropout:
         kept = rng.random(len(cloud.points)) >= rng.uniform(0, recipe.point_dropout)
         cloud = replace(cloud, points=cloud.points[kept])
-    return move_cloud(cloud, matrix, scale)
+    return transform_cloud(cloud, matrix, scale)
 
 
-def move_cloud(cloud: Cloud, matrix: np.ndarray, scale: float = 1.0, lift: float = 0.0) -> Cloud:
-    """All of a cloud by a matrix (2, 2) that turns or mirrors the ground, then grown by `scale`, then lifted."""
+def transform_cloud(cloud: PointCloud, matrix: np.ndarray, scale: float = 1.0, lift: float = 0.0) -> PointCloud:
+    """The cloud under a (2, 2) matrix that rotates or reflects x and y, then scaled, then lifted by metres."""
     points = cloud.points.copy()
     points[:, :2] = points[:, :2] @ (scale * matrix.T).astype(np.float32)
     points[:, 2] = points[:, 2] * np.float32(scale) + np.float32(lift)
-    old = cloud.volumes
+    old = cloud.cuboids
     x, y = scale * matrix @ np.stack([old.x, old.y])
-    # The heading goes through the matrix as a direction does, so a mirror turns its angle round.
+    # The heading is transformed as a direction, because a reflection reverses its angle.
     along, across = matrix @ np.stack([np.cos(old.yaw), np.sin(old.yaw)])
     width, length, height = (side * scale for side in (old.width, old.length, old.height))
     moved = Cuboids(x, y, old.z * scale + lift, width, length, height, np.arctan2(across, along))
-    return Cloud(points, moved, cloud.label)
+    return PointCloud(points, moved, cloud.label)
 
 
-def join_clouds(clouds: Sequence[Cloud]) -> Cloud:
-    """What is in all of them, in one frame."""
-    volumes = clouds[0].volumes
+def concat_clouds(clouds: Sequence[PointCloud]) -> PointCloud:
+    """The points and cuboids of all clouds, which share a coordinate frame."""
+    cuboids = clouds[0].cuboids
     for cloud in clouds[1:]:
-        volumes = volumes.concat(cloud.volumes)
-    points, label = (np.concatenate([getattr(cloud, name) for cloud in clouds]) for name in ("points", "label"))
-    return Cloud(points, volumes, label)
+        cuboids = cuboids.concat(cloud.cuboids)
+    points = np.concatenate([cloud.points for cloud in clouds])
+    label = np.concatenate([cloud.label for cloud in clouds])
+    return PointCloud(points, cuboids, label)
 
 
-def expand(volumes: Cuboids, grow: float) -> Cuboids:
-    """The volumes, larger by so many metres on every side."""
-    x, y, z, width, length, height, yaw = volumes.columns
-    return Cuboids(x, y, z, width + 2 * grow, length + 2 * grow, height + 2 * grow, yaw)
+def expand(cuboids: Cuboids, margin: float) -> Cuboids:
+    """The cuboids, larger by a margin in metres on every side."""
+    x, y, z, width, length, height, yaw = cuboids.columns
+    return Cuboids(x, y, z, width + 2 * margin, length + 2 * margin, height + 2 * margin, yaw)
 
 
 @dataclass(frozen=True, eq=False)
-class Bank:
-    """Clouds of one volume and its points each, the height of the ground they stand on, and their numbers by class."""
+class ObjectBank:
+    """Objects to paste: clouds of one cuboid and its points, the ground height of each, and indices by class."""
 
-    clouds: tuple[Cloud, ...]
+    clouds: tuple[PointCloud, ...]
     ground: np.ndarray
     by_class: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, clouds: Iterable[Cloud], least: int = 10, most: int = 2000) -> Bank:
-        """Every volume of the clouds with at least so many points, but of each class only the first `most`."""
-        kept: list[Cloud] = []
+    def of(cls, clouds: Iterable[PointCloud], least: int = 10, most: int = 2000) -> ObjectBank:
+        """The objects of the clouds with at least `least` points; of each class only the first `most`."""
+        kept: list[PointCloud] = []
         ground: list[float] = []
-        full: dict[int, int] = {}
+        counts_by_class: dict[int, int] = {}
         for cloud in clouds:
-            point, volume = inside(cloud.points, cloud.volumes)
-            counts = np.bincount(volume, minlength=len(cloud.volumes))
+            point, cuboid = points_in_cuboids(cloud.points, cloud.cuboids)
+            counts = np.bincount(cuboid, minlength=len(cloud.cuboids))
             starts = np.cumsum(counts) - counts
-            for at in np.flatnonzero(counts >= max(least, 1)).tolist():
-                kind = int(cloud.label[at])
-                full[kind] = full.get(kind, 0) + 1
-                if full[kind] <= most:
-                    own, one = point[starts[at] : starts[at] + counts[at]], cloud.volumes.take(np.array([at]))
-                    kept.append(Cloud(cloud.points[own], one, cloud.label[[at]]))
+            for index in np.flatnonzero(counts >= max(least, 1)).tolist():
+                label = int(cloud.label[index])
+                counts_by_class[label] = counts_by_class.get(label, 0) + 1
+                if counts_by_class[label] <= most:
+                    own = point[starts[index] : starts[index] + counts[index]]
+                    one = cloud.cuboids.take(np.array([index]))
+                    kept.append(PointCloud(cloud.points[own], one, cloud.label[[index]]))
                     around = _near(cloud.points, one)
                     around[own] = False
-                    ground.append(_ground(cloud.points[around], float(one.z[0] - one.height[0] / 2)))
-        label = np.array([int(one.label[0]) for one in kept], np.int64)
-        return cls(tuple(kept), np.array(ground), tuple(np.flatnonzero(label == kind) for kind in np.unique(label)))
+                    ground.append(_ground_height(cloud.points[around], float(one.z[0] - one.height[0] / 2)))
+        labels = np.array([int(one.label[0]) for one in kept], np.int64)
+        by_class = tuple(np.flatnonzero(labels == label) for label in np.unique(labels))
+        return cls(tuple(kept), np.array(ground), by_class)
 
     def __len__(self) -> int:
         return len(self.clouds)
 
-    def paste(self, rng: np.random.Generator, cloud: Cloud, recipe: LidarRecipe) -> Cloud:
-        """The cloud with up to `recipe.paste` volumes more, which are tried once each.
+    def paste(self, rng: np.random.Generator, cloud: PointCloud, recipe: LidarRecipe) -> PointCloud:
+        """The cloud with up to `recipe.gt_paste` more objects, each of which is tried once.
 
-        All classes are equally likely. A volume turns about the sensor to anywhere within `recipe.front` degrees of
-        straight ahead, and is put on the ground there. It is left out where another volume is, where something
-        stands, or where no ground is seen. Points of the cloud that it takes the place of are gone.
+        All classes are equally likely. An object is rotated about the sensor to a random direction within
+        `recipe.fov_degrees` of straight ahead, and put on the ground there. It is skipped where another cuboid or an
+        obstacle is, or where no ground is visible. Points of the cloud inside its cuboid are removed.
         """
-        left, volumes, pasted = np.ones(len(cloud.points), bool), cloud.volumes, []
+        remaining = np.ones(len(cloud.points), bool)
+        cuboids = cloud.cuboids
+        pasted: list[PointCloud] = []
         for _ in range(recipe.gt_paste if len(self) else 0):
-            number = int(rng.choice(self.by_class[int(rng.integers(len(self.by_class)))]))
-            front = np.radians(recipe.fov_degrees)
-            one = _turn_to(self.clouds[number], float(rng.uniform(-front, front)))
-            if _meets(one.volumes, volumes):
+            index = int(rng.choice(self.by_class[int(rng.integers(len(self.by_class)))]))
+            half_view = np.radians(recipe.fov_degrees)
+            one = _rotate_to(self.clouds[index], float(rng.uniform(-half_view, half_view)))
+            if _collides(one.cuboids, cuboids):
                 continue
-            near = np.flatnonzero(_near(cloud.points, one.volumes))
+            near = np.flatnonzero(_near(cloud.points, one.cuboids))
             around = cloud.points[near]
-            ground = _ground(around, np.nan)
-            lift = ground - self.ground[number]
-            if not abs(lift) <= STEEP:  # also where there is no ground
+            ground = _ground_height(around, np.nan)
+            lift = ground - self.ground[index]
+            if not abs(lift) <= MAX_LIFT:  # also true of nan, where there is no ground
                 continue
-            one = move_cloud(one, np.eye(2), lift=lift)
-            hidden = members(around, one.volumes, 0)
-            if np.count_nonzero(around[hidden, 2] > ground + THICK) > STANDING:
+            one = transform_cloud(one, np.eye(2), lift=lift)
+            replaced = in_cuboid(around, one.cuboids, 0)
+            if np.count_nonzero(around[replaced, 2] > ground + GROUND_THICKNESS) > MAX_OBSTACLE_POINTS:
                 continue
-            left[near[hidden]] = False
-            volumes = volumes.concat(one.volumes)
+            remaining[near[replaced]] = False
+            cuboids = cuboids.concat(one.cuboids)
             pasted.append(one)
-        return join_clouds([replace(cloud, points=cloud.points[left]), *pasted]) if pasted else cloud
+        return concat_clouds([replace(cloud, points=cloud.points[remaining]), *pasted]) if pasted else cloud
 
 
-def _turn_to(one: Cloud, bearing: float) -> Cloud:
-    """A cloud of one volume turned about the sensor, so that the volume comes to lie in this direction."""
-    angle = bearing - np.arctan2(one.volumes.y[0], one.volumes.x[0])
+def _rotate_to(one: PointCloud, bearing: float) -> PointCloud:
+    """A cloud of one cuboid rotated about the sensor, so that the cuboid lies in this direction."""
+    angle = bearing - np.arctan2(one.cuboids.y[0], one.cuboids.x[0])
     cos, sin = np.cos(angle), np.sin(angle)
-    return move_cloud(one, np.array([[cos, -sin], [sin, cos]]))
+    return transform_cloud(one, np.array([[cos, -sin], [sin, cos]]))
 
 
-def _meets(one: Cuboids, others: Cuboids) -> bool:
-    """Whether a volume overlaps any other on the ground, or nearly so."""
-    mine = expand(one, GAP).ground.take(np.zeros(len(others), np.int64))
-    return bool((intersection_area(mine, others.ground) > 0).any())
+def _collides(one: Cuboids, others: Cuboids) -> bool:
+    """Whether a cuboid is closer than `MIN_GAP` to any other on the ground."""
+    footprint = expand(one, MIN_GAP).ground.take(np.zeros(len(others), np.int64))
+    return bool((intersection_area(footprint, others.ground) > 0).any())
 
 
 def _near(points: np.ndarray, one: Cuboids) -> np.ndarray:
-    """Which points are round a volume, whatever their height."""
-    reach = np.hypot(one.length[0], one.width[0]) / 2 + AROUND
+    """Which points are around a cuboid, at any height."""
+    reach = np.hypot(one.length[0], one.width[0]) / 2 + GROUND_MARGIN
     near: np.ndarray = np.abs(points[:, 0] - np.float32(one.x[0])) < reach
     near &= np.abs(points[:, 1] - np.float32(one.y[0])) < reach
     return near
 
 
-def _ground(points: np.ndarray, unknown: float) -> float:
-    """The height of the ground among points of a small place: the middle of its lowest layer."""
+def _ground_height(points: np.ndarray, unknown: float) -> float:
+    """The height of the ground among points of a small area: the median of the lowest layer."""
     height = points[:, 2]
-    if len(height) < FEW:
+    if len(height) < MIN_GROUND_POINTS:
         return unknown
     lowest = np.partition(height, 2)[2]  # one or two may be reflections from below
-    return float(np.median(height[(height >= lowest) & (height <= lowest + THICK)]))
+    return float(np.median(height[(height >= lowest) & (height <= lowest + GROUND_THICKNESS)]))

@@ -10,10 +10,10 @@ import numpy as np
 
 from tallymark.data.catalog import Catalog
 from tallymark.geometry import Cuboids
-from tallymark.geometry.points_in_boxes import points_inside
+from tallymark.geometry.points_in_boxes import count_points_in_cuboids
 from tallymark.geometry.poses import transform_cuboids
 from tallymark.modalities.dataset import CachedDataset
-from tallymark.modalities.lidar.augmentation import Bank, Cloud, change_cloud
+from tallymark.modalities.lidar.augmentation import ObjectBank, PointCloud, augment_cloud
 from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import ALL_ROUND, bev_grid, bev_input, in_field_of_view, read_scan
 from tallymark.modalities.sample import Sample
@@ -22,7 +22,7 @@ BANK_ITEMS = 400
 """Items that objects for pasting are taken from, at most."""
 
 
-class LidarDataset(CachedDataset[Cloud]):
+class LidarDataset(CachedDataset[PointCloud]):
     """The labelled samples of a catalog, in the frame of the vehicle."""
 
     def __init__(self, catalog: Catalog, recipe: LidarRecipe) -> None:
@@ -43,39 +43,39 @@ class LidarDataset(CachedDataset[Cloud]):
         cloud = self.load_cloud(item)
         if recipe.gt_paste and mix:
             cloud = self._bank().paste(rng, cloud, recipe)
-        cloud = change_cloud(rng, cloud, recipe)
+        cloud = augment_cloud(rng, cloud, recipe)
         inputs = bev_input(cloud.points, self._all_round, rng)
-        cuboids = to_grid(cloud.volumes, recipe)
+        cuboids = to_grid(cloud.cuboids, recipe)
         return Sample(inputs, cuboids, cloud.label, np.ones(len(cloud.label)), side=self.side)
 
-    def load_cloud(self, item: int) -> Cloud:
+    def load_cloud(self, item: int) -> PointCloud:
         """Points and cuboids of an item; in place of one that cannot be read, the next that can."""
         return self.load_readable(item)[1]
 
-    def decode(self, item: int) -> Cloud:
+    def decode(self, item: int) -> PointCloud:
         """Points and cuboids of an item; cuboids without any point are dropped, since they cannot be detected."""
         scan = read_scan(self.catalog, item, self.recipe.sweeps)
         rows = np.arange(self.truth.offsets[item], self.truth.offsets[item + 1])
         cuboids = transform_cuboids(self.truth.shapes.take(rows), scan.pose.inverse())
         points = scan.points[in_field_of_view(scan.points, self.recipe.fov_degrees)]
-        visible = np.flatnonzero(points_inside(points, cuboids) > 0)
-        return Cloud(points, cuboids.take(visible), self.labels[rows[visible]])
+        visible = np.flatnonzero(count_points_in_cuboids(points, cuboids) > 0)
+        return PointCloud(points, cuboids.take(visible), self.labels[rows[visible]])
 
-    def nbytes(self, decoded: Cloud) -> int:
+    def nbytes(self, decoded: PointCloud) -> int:
         return decoded.points.nbytes
 
-    def _bank(self) -> Bank:
+    def _bank(self) -> ObjectBank:
         with self._bank_lock:  # the first thread fills it, others wait
             return self._filled_bank
 
     @cached_property
-    def _filled_bank(self) -> Bank:
+    def _filled_bank(self) -> ObjectBank:
         """Objects of the items with the most classes."""
         listed = np.concatenate([np.empty(0, np.int64), *self.items_by_class])
         classes = np.bincount(listed, minlength=len(self))
         chosen = np.argsort(-classes, kind="stable")[:BANK_ITEMS]
         clouds = (self.load(item) for item in chosen.tolist())
-        return Bank.of(cloud for cloud in clouds if cloud is not None)
+        return ObjectBank.of(cloud for cloud in clouds if cloud is not None)
 
 
 def to_grid(cuboids: Cuboids, recipe: LidarRecipe) -> Cuboids:

@@ -80,12 +80,12 @@ class LidarModality:
         if drive is None:
             return [name, fingerprint_file(catalog.path(item))]
         try:
-            rows = np.array(drive.trail(item, recipe.sweeps))
+            rows = np.array(drive.sweep_rows(item, recipe.sweeps))
         except BadMedia:
             return [name]
         poses = [part.tolist() for chain in (drive.sensor, drive.vehicle) for part in asdict(chain.take(rows)).values()]
-        times = drive.shots["timestamp"][rows].to_list()
-        files = drive.shots["file"][rows].to_list()
+        times = drive.sample_data["timestamp"][rows].to_list()
+        files = drive.sample_data["file"][rows].to_list()
         return [name, times, poses, [fingerprint_file(None if file is None else Path(file)) for file in files]]
 
     def resolution_note(self, size: np.ndarray, recipe: LidarRecipe) -> str:

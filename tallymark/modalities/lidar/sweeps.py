@@ -42,7 +42,7 @@ def read_scan(catalog: Catalog, item: int, sweeps: int = 1) -> Scan:
     Where no table has poses, the truth is in the frame of the lidar, and the height of the ground is estimated.
     """
     if catalog.drive is not None:
-        return Scan(catalog.drive.points(item, sweeps, "ego"), catalog.drive.stand(item))
+        return Scan(catalog.drive.points(item, sweeps, "ego"), catalog.drive.ego_pose(item))
     points = read_sweep(path_of(catalog, item))
     points = points[np.isfinite(points[:, :3]).all(axis=1)]
     ground = estimate_ground_height(points)

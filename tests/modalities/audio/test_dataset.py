@@ -9,13 +9,11 @@ import pytest
 import torch
 
 import tallymark
-from tallymark.core.problems import EVERY, BadInput, Problems
-from tallymark.inference.pipeline import infer
-from tallymark.modalities.audio import tiling
+from tallymark.core.problems import BadInput
 from tallymark.modalities.audio.augmentation import augment_spectrogram, paste_call
 from tallymark.modalities.audio.dataset import AudioDataset
 from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.training.adapter import as_detector, as_model
+from tallymark.training.adapter import as_detector
 from tallymark.training.network import make_network
 from tests.sets import copy_of
 
@@ -97,43 +95,6 @@ def test_augmentations_can_be_switched_off() -> None:
     assert (augment_spectrogram(np.random.default_rng(1), level, still.replace(spec_augment=1)) != level).any()
     tilted = augment_spectrogram(np.random.default_rng(1), level, still.replace(spectral_tilt_db=12)) - level
     assert np.allclose(np.diff(tilted, n=2, axis=0), 0, atol=1e-4)
-
-
-def test_predictions_do_not_depend_on_tiles(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    catalog = tallymark.read("upcalls", sets / "upcalls")
-    network = make_network(RECIPE, 1).eval()
-    torch.nn.init.normal_(network.head.heatmap.weight, std=1.0)
-    torch.nn.init.zeros_(network.head.heatmap.bias)
-    candidates = []
-    for frames in (1 << 20, 64, 192):
-        monkeypatch.setattr(tiling, "TILE_FRAMES", frames)
-        candidates.append(infer(catalog, [as_model(network)], RECIPE, Problems(EVERY)).objects)
-    assert len(candidates[0]) > len(catalog)
-    for other in candidates[1:]:
-        assert (other.counts == candidates[0].counts).all()
-        for one, two in zip(candidates[0].item, other.item, strict=True):
-            assert one == two
-        order = [np.lexsort([part.shapes.time, part.item]) for part in (candidates[0], other)]
-        assert np.allclose(candidates[0].shapes.time[order[0]], other.shapes.time[order[1]], atol=1e-3)
-        assert np.allclose(candidates[0].scores[order[0]], other.scores[order[1]], atol=1e-4)
-
-
-@pytest.mark.parametrize(("depth", "gap"), [(1, 1.0), (2, 1.0), (4, 3.0)])
-def test_the_context_of_tiles_is_the_receptive_field_of_the_network(depth: int, gap: float) -> None:
-    """A frame changes outputs within `context_frames` of it, less the gap, and not much less."""
-    recipe = RECIPE.replace(depth=depth, min_event_gap=gap)
-    network, context = make_network(recipe, 1).eval().double(), tiling.context_frames(recipe)
-    network_reach = context - round(gap / recipe.hop_seconds)
-    quiet = torch.from_numpy(np.random.default_rng(0).standard_normal((1, 1, 96, 4 * context)))
-    reached = 0
-    for frame in range(2 * context, 2 * context + tiling.BLOCK):  # all positions of a frame in a block
-        loud = quiet.clone()
-        loud[..., frame] += 9
-        with torch.inference_mode():
-            before, after = (network(level)["heat"][0, 0, 0] for level in (quiet, loud))
-        changed = np.flatnonzero((before != after).numpy())
-        reached = max(reached, frame - changed.min() * recipe.stride, (changed.max() + 1) * recipe.stride - frame)
-    assert network_reach - tiling.BLOCK - 16 <= reached <= network_reach
 
 
 def test_false_positives_become_hard_negatives(sets: Path) -> None:

@@ -1,4 +1,4 @@
-"""make_window: always a window, the same for the same seed, and mixed only as the recipe says."""
+"""augment_image: always a crop, the same for the same seed, and mixed only as the recipe says."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallymark.geometry import Boxes, Labels, Masks, RotatedBoxes
-from tallymark.modalities.image.augmentation import make_window
+from tallymark.modalities.image.augmentation import augment_image
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.sample import ImageSample
 from tests.modalities.image.painted import (
-    STILL,
-    around,
-    exact,
+    CROP_ONLY,
+    bounding_box,
     generator,
     painted,
+    pixel_exact,
     rows,
     seeds,
     some_boxes,
@@ -41,7 +41,7 @@ def load_of(kind: str) -> Callable[[int], ImageSample]:
         if kind in EMPTY:
             return ImageSample.of(rng.integers(0, 255, (30, 45, 3), np.uint8), EMPTY[kind], np.empty(0, int))
         if kind == "labels":
-            return ImageSample.of(some_boxes(rng, [0]).picture, Labels(np.array([index])), np.array([index]))
+            return ImageSample.of(some_boxes(rng, [0]).data, Labels(np.array([index])), np.array([index]))
         if kind == "no masks":
             return ImageSample.of(np.zeros((30, 45, 3), np.uint8), Masks.of([], (30, 45)), np.empty(0, int))
         some = {"some boxes": some_boxes, "some masks": some_masks, "some rotated": some_rotated}[kind]
@@ -59,50 +59,50 @@ def columns(sample: ImageSample) -> list[np.ndarray]:
         own = [shapes.start, shapes.length, shapes.offsets]
     else:
         own = [shapes.label] if isinstance(shapes, Labels) else list(shapes.columns)
-    return [sample.picture, sample.label, sample.weight, *own]
+    return [sample.data, sample.label, sample.weight, *own]
 
 
 @given(seeds, kinds, st.integers(1, 100), st.integers(1, 5), st.booleans())
-def test_every_window_is_complete(seed: int, kind: str, crop: int, count: int, calm: bool) -> None:
-    recipe = WILD.replace(crop_size=crop)
-    window = make_window(generator(seed), load_of(kind), 0, count, recipe, calm=calm)
-    assert window.picture.shape == (crop, crop, 3)
-    assert window.picture.dtype == np.uint8
-    assert window.picture.flags.c_contiguous
-    assert len(window.shapes) == len(window.label) == len(window.weight)
+def test_every_crop_is_complete(seed: int, kind: str, side: int, count: int, mix: bool) -> None:
+    recipe = WILD.replace(crop_size=side)
+    crop = augment_image(generator(seed), load_of(kind), 0, count, recipe, mix=mix)
+    assert crop.data.shape == (side, side, 3)
+    assert crop.data.dtype == np.uint8
+    assert crop.data.flags.c_contiguous
+    assert len(crop.shapes) == len(crop.label) == len(crop.weight)
     if kind == "labels":
-        assert np.isclose(window.weight.sum(), 1)
+        assert np.isclose(crop.weight.sum(), 1)
     else:
-        assert (window.weight == 1).all()
-    if isinstance(window.shapes, Masks):
-        assert window.shapes.shape == (crop, crop)
+        assert (crop.weight == 1).all()
+    if isinstance(crop.shapes, Masks):
+        assert crop.shapes.shape == (side, side)
 
 
 @given(seeds, kinds)
 def test_the_same_seed_gives_the_same_window(seed: int, kind: str) -> None:
     recipe = WILD.replace(crop_size=48)
-    first, second = (make_window(generator(seed), load_of(kind), 1, 4, recipe) for _ in range(2))
+    first, second = (augment_image(generator(seed), load_of(kind), 1, 4, recipe) for _ in range(2))
     for one, other in zip(columns(first), columns(second), strict=True):
         assert np.array_equal(one, other)
 
 
 def test_other_seeds_give_other_windows() -> None:
     recipe = WILD.replace(crop_size=48)
-    made = {make_window(generator(seed), load_of("some boxes"), 1, 4, recipe).picture.tobytes() for seed in range(20)}
+    made = {augment_image(generator(seed), load_of("some boxes"), 1, 4, recipe).data.tobytes() for seed in range(20)}
     assert len(made) == 20
 
 
-def loaded(recipe: ImageRecipe, *, calm: bool = False, windows: int = 200) -> list[int]:
-    """How many pictures were loaded for each of many windows."""
+def loaded(recipe: ImageRecipe, *, mix: bool = True, crops: int = 200) -> list[int]:
+    """How many images were loaded for each of many crops."""
     rng, counts = generator(0), []
-    for _ in range(windows):
+    for _ in range(crops):
         asked: list[int] = []
 
         def load(index: int, asked: list[int] = asked) -> ImageSample:
             asked.append(index)
             return load_of("boxes")(index)
 
-        make_window(rng, load, 2, 5, recipe, calm=calm)
+        augment_image(rng, load, 2, 5, recipe, mix=mix)
         assert asked[0] == 2
         assert 2 not in asked[1:]
         assert set(asked) <= set(range(5))
@@ -111,52 +111,52 @@ def loaded(recipe: ImageRecipe, *, calm: bool = False, windows: int = 200) -> li
 
 
 def test_a_share_of_zero_mixes_nothing() -> None:
-    assert set(loaded(STILL.replace(crop_size=8))) == {1}
+    assert set(loaded(CROP_ONLY.replace(crop_size=8))) == {1}
 
 
 def test_calm_windows_are_not_mixed() -> None:
-    wild = STILL.replace(crop_size=8, mosaic=1, mixup=1)
-    assert set(loaded(wild, calm=True)) == {1}
+    wild = CROP_ONLY.replace(crop_size=8, mosaic=1, mixup=1)
+    assert set(loaded(wild, mix=False)) == {1}
     assert set(loaded(wild)) == {5}
 
 
 @pytest.mark.parametrize(("name", "others"), [("mosaic", 3), ("mixup", 1), ("cutmix", 1)])
 def test_shares_are_kept(name: str, others: int) -> None:
-    counts = loaded(STILL.replace(**{"crop_size": 8, name: 0.3}))
+    counts = loaded(CROP_ONLY.replace(**{"crop_size": 8, name: 0.3}))
     assert set(counts) == {1, 1 + others}
     assert 0.2 < np.mean(np.array(counts) > 1) < 0.4
 
 
 def test_a_window_is_blended_or_pasted_on() -> None:
-    assert set(loaded(STILL.replace(crop_size=8, mixup=0.5, cutmix=0.5))) == {2}
+    assert set(loaded(CROP_ONLY.replace(crop_size=8, mixup=0.5, cutmix=0.5))) == {2}
 
 
 def test_one_picture_is_mixed_with_itself() -> None:
-    recipe = STILL.replace(crop_size=8, mosaic=1, mixup=1)
-    assert make_window(generator(0), load_of("labels"), 0, 1, recipe).label.tolist() == [0] * 5
+    recipe = CROP_ONLY.replace(crop_size=8, mosaic=1, mixup=1)
+    assert augment_image(generator(0), load_of("labels"), 0, 1, recipe).label.tolist() == [0] * 5
 
 
 @given(seeds)
 def test_painted_objects_are_where_their_boxes_are(seed: int) -> None:
-    recipe = exact().replace(crop_size=80, positive_crops=0.5)
+    recipe = pixel_exact().replace(crop_size=80, positive_crops=0.5)
     sample = some_boxes(generator(seed), [0, 1, 2])
-    window = make_window(generator(seed), lambda index: sample, 0, 1, recipe)
-    for label, row in zip(window.label.tolist(), rows(window.shapes).tolist(), strict=True):
-        assert row == around(painted(window.picture, label))
+    crop = augment_image(generator(seed), lambda index: sample, 0, 1, recipe)
+    for label, row in zip(crop.label.tolist(), rows(crop.shapes).tolist(), strict=True):
+        assert row == bounding_box(painted(crop.data, label))
 
 
 def test_the_loaded_picture_is_left_alone() -> None:
     sample = load_of("some boxes")(0)
-    before = sample.picture.copy()
+    before = sample.data.copy()
     for seed in range(20):
-        make_window(generator(seed), lambda index: sample, 0, 1, WILD.replace(crop_size=40))
-    assert (sample.picture == before).all()
+        augment_image(generator(seed), lambda index: sample, 0, 1, WILD.replace(crop_size=40))
+    assert (sample.data == before).all()
 
 
 def test_a_sample_must_be_whole() -> None:
-    picture = np.zeros((4, 4, 3), np.uint8)
+    image = np.zeros((4, 4, 3), np.uint8)
     with pytest.raises(ValueError, match="1 shapes, 2 labels"):
-        ImageSample(picture, Boxes.of(np.ones((1, 4))), np.zeros(2, int), np.ones(1))
+        ImageSample(image, Boxes.of(np.ones((1, 4))), np.zeros(2, int), np.ones(1))
     with pytest.raises(ValueError, match="bytes"):
-        ImageSample.of(picture.astype(float), EMPTY["boxes"], np.empty(0, int))
-    assert ImageSample.of(picture, Labels(np.array([1, 2])), np.array([1, 2])).weight.tolist() == [0.5, 0.5]
+        ImageSample.of(image.astype(float), EMPTY["boxes"], np.empty(0, int))
+    assert ImageSample.of(image, Labels(np.array([1, 2])), np.array([1, 2])).weight.tolist() == [0.5, 0.5]

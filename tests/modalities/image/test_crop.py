@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallymark.geometry import Boxes, Labels, Masks, RotatedBoxes
-from tallymark.modalities.image.crop import GREY, cut, place, spread
+from tallymark.modalities.image.crop import PADDING_COLOR, crop_matrix, random_crop, resized_crop_matrix
 from tallymark.modalities.sample import ImageSample
 from tests.modalities.image.painted import (
-    STILL,
-    around,
-    exact,
+    CROP_ONLY,
+    bounding_box,
     generator,
+    iou,
     painted,
+    pixel_exact,
     polygon,
     rows,
     seeds,
-    share,
     some_boxes,
     some_masks,
     some_rotated,
@@ -32,34 +32,34 @@ sizes = st.integers(16, 160)
 def test_boxes_fit_their_pixels_exactly(seed: int, height: int, width: int) -> None:
     rng = generator(seed)
     sample = some_boxes(rng, [0, 1, 2])
-    window = cut(rng, sample, exact(), height, width)
-    assert window.picture.shape == (height, width, 3)
-    for label, row in zip(window.label.tolist(), rows(window.shapes).tolist(), strict=True):
-        assert row == around(painted(window.picture, label))
-    for label in set(range(3)) - set(window.label.tolist()):
-        assert painted(window.picture, label).sum() < 0.4 * painted(sample.picture, label).sum()
+    crop = random_crop(rng, sample, pixel_exact(), height, width)
+    assert crop.data.shape == (height, width, 3)
+    for label, row in zip(crop.label.tolist(), rows(crop.shapes).tolist(), strict=True):
+        assert row == bounding_box(painted(crop.data, label))
+    for label in set(range(3)) - set(crop.label.tolist()):
+        assert painted(crop.data, label).sum() < 0.4 * painted(sample.data, label).sum()
 
 
 @given(seeds, sizes, sizes)
 def test_masks_are_their_pixels_exactly(seed: int, height: int, width: int) -> None:
     rng = generator(seed)
     sample = some_masks(rng, [0, 1, 2])
-    window = cut(rng, sample, exact(), height, width)
-    assert isinstance(window.shapes, Masks)
-    for mask, label in enumerate(window.label.tolist()):
-        assert (window.shapes.picture(mask) == painted(window.picture, label)).all()
-    for label in set(range(3)) - set(window.label.tolist()):
-        whole = painted(sample.picture, label).sum()
-        assert painted(window.picture, label).sum() < max(0.4 * whole, 1)
+    crop = random_crop(rng, sample, pixel_exact(), height, width)
+    assert isinstance(crop.shapes, Masks)
+    for mask, label in enumerate(crop.label.tolist()):
+        assert (crop.shapes.bitmap(mask) == painted(crop.data, label)).all()
+    for label in set(range(3)) - set(crop.label.tolist()):
+        whole = painted(sample.data, label).sum()
+        assert painted(crop.data, label).sum() < max(0.4 * whole, 1)
 
 
 @given(seeds)
 def test_zoomed_boxes_fit_their_pixels(seed: int) -> None:
     rng = generator(seed)
-    window = cut(rng, some_boxes(rng, [0, 1]), exact().replace(scale_jitter=1.6, rotate_degrees=30), 96, 96)
-    for label, row in zip(window.label.tolist(), rows(window.shapes), strict=True):
+    crop = random_crop(rng, some_boxes(rng, [0, 1]), pixel_exact().replace(scale_jitter=1.6, rotate_degrees=30), 96, 96)
+    for label, row in zip(crop.label.tolist(), rows(crop.shapes), strict=True):
         if row[2:].min() >= 12:
-            pixels = Boxes.of(np.array([around(painted(window.picture, label, 127))]))
+            pixels = Boxes.of(np.array([bounding_box(painted(crop.data, label, 127))]))
             shared, union = pixels.overlap(Boxes.of(row), np.array([0]), np.array([0]))
             assert shared / union > 0.8
 
@@ -68,35 +68,37 @@ def test_zoomed_boxes_fit_their_pixels(seed: int) -> None:
 def test_tilted_rotated_boxes_fit_their_pixels(seed: int) -> None:
     rng = generator(seed)
     sample = some_rotated(rng, [0, 1])
-    window = cut(rng, sample, exact().replace(scale_jitter=1.5, rotate_degrees=180, positive_crops=0.5), 96, 96)
-    assert isinstance(window.shapes, RotatedBoxes)
-    for label, corners in zip(window.label.tolist(), window.shapes.corners, strict=True):
-        assert share(polygon(corners, (96, 96)), painted(window.picture, label, 127)) > 0.8
-    for label in set(range(2)) - set(window.label.tolist()):
+    crop = random_crop(
+        rng, sample, pixel_exact().replace(scale_jitter=1.5, rotate_degrees=180, positive_crops=0.5), 96, 96
+    )
+    assert isinstance(crop.shapes, RotatedBoxes)
+    for label, corners in zip(crop.label.tolist(), crop.shapes.corners, strict=True):
+        assert iou(polygon(corners, (96, 96)), painted(crop.data, label, 127)) > 0.8
+    for label in set(range(2)) - set(crop.label.tolist()):
         scale = 1.5**2
-        assert painted(window.picture, label, 127).sum() < 0.55 * scale * painted(sample.picture, label).sum()
+        assert painted(crop.data, label, 127).sum() < 0.55 * scale * painted(sample.data, label).sum()
 
 
 @given(seeds, st.booleans())
 def test_an_aimed_window_shows_an_object_whole(seed: int, tilted: bool) -> None:
     rng = generator(seed)
-    picture = np.zeros((200, 300, 3), np.uint8)
+    image = np.zeros((200, 300, 3), np.uint8)
     places = rng.uniform(12, (288, 188), (3, 2))
     boxes = RotatedBoxes.of(np.column_stack([places, np.full((3, 2), 10.0), rng.uniform(-3, 3, 3)]))
-    recipe = exact().replace(positive_crops=1, scale_jitter=1.5, rotate_degrees=180 * tilted)
-    window = cut(rng, ImageSample.of(picture, boxes, np.arange(3)), recipe, 64, 64)
-    assert isinstance(window.shapes, RotatedBoxes)
-    corners = window.shapes.corners
+    recipe = pixel_exact().replace(positive_crops=1, scale_jitter=1.5, rotate_degrees=180 * tilted)
+    crop = random_crop(rng, ImageSample.of(image, boxes, np.arange(3)), recipe, 64, 64)
+    assert isinstance(crop.shapes, RotatedBoxes)
+    corners = crop.shapes.corners
     assert ((corners >= -0.01) & (corners <= 64.01)).all((1, 2)).any()
-    if not tilted:  # the window stays in the picture
-        assert not (window.picture == GREY).any()
+    if not tilted:  # the crop stays in the image
+        assert not (crop.data == PADDING_COLOR).any()
 
 
 def test_without_aim_most_windows_miss_a_small_object() -> None:
     sample = ImageSample.of(np.zeros((500, 500, 3), np.uint8), Boxes.of(np.array([[7, 7, 9, 9]])), np.zeros(1, int))
     rng = generator(0)
-    found = [len(cut(rng, sample, STILL, 64, 64).shapes) for _ in range(60)]
-    aimed = [len(cut(rng, sample, STILL.replace(positive_crops=0.5), 64, 64).shapes) for _ in range(60)]
+    found = [len(random_crop(rng, sample, CROP_ONLY, 64, 64).shapes) for _ in range(60)]
+    aimed = [len(random_crop(rng, sample, CROP_ONLY.replace(positive_crops=0.5), 64, 64).shapes) for _ in range(60)]
     assert sum(found) < 6
     assert 18 < sum(aimed) < 42
 
@@ -105,46 +107,48 @@ def test_places_vary_and_reach_the_corners() -> None:
     sample = ImageSample.of(np.zeros((20, 20, 3), np.uint8), Boxes.of(np.empty((0, 4))), np.empty(0, int))
     rng = generator(0)
     for side, wanted in ((18, {0, -1, -2}), (22, {0, 1, 2}), (20, {0})):
-        found = np.array([place(rng, sample, STILL, side, side)[:, 2] for _ in range(60)])
+        found = np.array([crop_matrix(rng, sample, CROP_ONLY, side, side)[:, 2] for _ in range(60)])
         assert {round(offset) for offset in found[:, 0]} == {round(offset) for offset in found[:, 1]} == wanted
 
 
 def test_a_large_object_fills_an_aimed_window() -> None:
     sample = ImageSample.of(np.full((90, 90, 3), 255, np.uint8), Boxes.of(np.array([[5, 5, 80, 80]])), np.zeros(1, int))
     for seed in range(20):
-        assert -place(generator(seed), sample, STILL.replace(positive_crops=1), 32, 32)[:, 2].min() >= 5
+        assert -crop_matrix(generator(seed), sample, CROP_ONLY.replace(positive_crops=1), 32, 32)[:, 2].min() >= 5
 
 
 def test_outside_is_grey_and_the_picture_is_whole() -> None:
     sample = ImageSample.of(np.full((10, 30, 3), 255, np.uint8), Boxes.of(np.empty((0, 4))), np.empty(0, int))
-    window = cut(generator(1), sample, exact(), 50, 50)
-    white = (window.picture == 255).all(2)
+    crop = random_crop(generator(1), sample, pixel_exact(), 50, 50)
+    white = (crop.data == 255).all(2)
     assert white.sum() == 300
-    assert (window.picture[~white] == GREY).all()
+    assert (crop.data[~white] == PADDING_COLOR).all()
 
 
 @pytest.mark.parametrize("name", ["hflip", "vflip"])
 def test_mirror_and_flip_at_a_share_of_one(name: str) -> None:
-    picture = generator(0).integers(0, 255, (24, 24, 3), np.uint8)
-    sample = ImageSample.of(picture, Labels(np.array([0])), np.array([0]))
-    window = cut(generator(5), sample, STILL.replace(**{name: 1}), 24, 24)
-    assert (window.picture == (picture[:, ::-1] if name == "hflip" else picture[::-1])).all()
-    assert (cut(generator(5), sample, STILL, 24, 24).picture == picture).all()
+    image = generator(0).integers(0, 255, (24, 24, 3), np.uint8)
+    sample = ImageSample.of(image, Labels(np.array([0])), np.array([0]))
+    crop = random_crop(generator(5), sample, CROP_ONLY.replace(**{name: 1}), 24, 24)
+    assert (crop.data == (image[:, ::-1] if name == "hflip" else image[::-1])).all()
+    assert (random_crop(generator(5), sample, CROP_ONLY, 24, 24).data == image).all()
 
 
 def test_quarter_turns_at_a_share_of_one() -> None:
-    picture = generator(0).integers(0, 255, (24, 24, 3), np.uint8)
-    sample = ImageSample.of(picture, Boxes.of(np.empty((0, 4))), np.empty(0, int))
-    turned = [np.rot90(picture, k).tobytes() for k in range(4)]
+    image = generator(0).integers(0, 255, (24, 24, 3), np.uint8)
+    sample = ImageSample.of(image, Boxes.of(np.empty((0, 4))), np.empty(0, int))
+    turned = [np.rot90(image, k).tobytes() for k in range(4)]
     rng = generator(0)
-    found = {turned.index(cut(rng, sample, STILL.replace(rot90=1), 24, 24).picture.tobytes()) for _ in range(40)}
+    found = {
+        turned.index(random_crop(rng, sample, CROP_ONLY.replace(rot90=1), 24, 24).data.tobytes()) for _ in range(40)
+    }
     assert found == {1, 2, 3}
 
 
 def test_boxes_are_not_tilted() -> None:
     sample = some_boxes(generator(0), [0])
     for seed in range(10):
-        matrix = place(generator(seed), sample, exact().replace(rotate_degrees=90), 64, 64)
+        matrix = crop_matrix(generator(seed), sample, pixel_exact().replace(rotate_degrees=90), 64, 64)
         assert set(np.abs(matrix[:, :2]).ravel()) <= {0.0, 1.0}
 
 
@@ -154,7 +158,7 @@ def test_windows_of_whole_pictures_are_rectangles_of_them(seed: int, zoom: float
     rng = generator(seed)
     rows, columns = rng.integers(20, 200, 2).tolist()
     sample = ImageSample.of(np.zeros((rows, columns, 3), np.uint8), Labels(np.array([1])), np.array([1]))
-    matrix = spread(rng, sample, exact().replace(scale_jitter=zoom), height, width)
+    matrix = resized_crop_matrix(rng, sample, pixel_exact().replace(scale_jitter=zoom), height, width)
     corners = np.array([(0, 0), (width, 0), (0, height), (width, height)]) - matrix[:, 2]
     back = corners @ np.linalg.inv(matrix[:, :2]).T
     assert (back > -1e-6).all()
@@ -165,11 +169,11 @@ def test_windows_of_whole_pictures_are_rectangles_of_them(seed: int, zoom: float
 def test_without_zoom_the_whole_picture_is_squashed() -> None:
     sample = ImageSample.of(np.zeros((50, 100, 3), np.uint8), Labels(np.array([1])), np.array([1]))
     for seed in range(10):
-        assert np.allclose(spread(generator(seed), sample, STILL, 25, 25), [[0.25, 0, 0], [0, 0.5, 0]])
+        assert np.allclose(resized_crop_matrix(generator(seed), sample, CROP_ONLY, 25, 25), [[0.25, 0, 0], [0, 0.5, 0]])
 
 
 def test_tilted_labels_turn_about_the_middle() -> None:
     sample = ImageSample.of(np.zeros((50, 50, 3), np.uint8), Labels(np.array([1])), np.array([1]))
-    matrix = spread(generator(0), sample, STILL.replace(rotate_degrees=45), 50, 50)
+    matrix = resized_crop_matrix(generator(0), sample, CROP_ONLY.replace(rotate_degrees=45), 50, 50)
     assert np.allclose(matrix @ (25, 25, 1), (25, 25))
     assert abs(matrix[0, 1]) > 0.01

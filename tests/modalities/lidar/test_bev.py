@@ -30,7 +30,10 @@ def by_loop(points: np.ndarray, bev: BEVGrid) -> np.ndarray:
     found: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for x, y, z, _, lag in points.tolist():
         if -bev.bev_range <= x < bev.bev_range and -bev.bev_range <= y < bev.bev_range and bev.z_min <= z < bev.z_max:
-            row, column = math.floor((y + bev.bev_range) / bev.voxel_size), math.floor((x + bev.bev_range) / bev.voxel_size)
+            row, column = (
+                math.floor((y + bev.bev_range) / bev.voxel_size),
+                math.floor((x + bev.bev_range) / bev.voxel_size),
+            )
             found.setdefault((row, column), []).append(((z - bev.z_min) / (bev.z_max - bev.z_min), lag))
     for cell, members in found.items():
         heights = [height for height, _ in members]

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import tallymark
 from tallymark.core.problems import EVERY, BadInput, Problems
 from tallymark.core.recipe import head_groups_of
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
-from tallymark.geometry.points_in_boxes import points_inside
 from tallymark.detector.outputs import Outputs
+from tallymark.geometry.points_in_boxes import points_inside
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.pipeline import Model, ensemble, infer
 from tallymark.inference.predictor import Predictor
@@ -175,7 +174,9 @@ def test_a_perfect_model_predicts_the_truth_in_the_world(catalog: Catalog, encod
     assert found.classes == truth.classes
     confident = found.filter(found.scores > 0.5)
     assert len(confident) > 20
-    pairs = confident.shapes.pairs(truth.shapes, confident.item * 100 + confident.labels, truth.item * 100 + truth.labels, 0.99)
+    pairs = confident.shapes.pairs(
+        truth.shapes, confident.item * 100 + confident.labels, truth.item * 100 + truth.labels, 0.99
+    )
     assert len(np.unique(pairs.first)) == len(confident)
 
 
