@@ -71,8 +71,8 @@ def test_frames_before_the_damage_are_kept(monkeypatch: pytest.MonkeyPatch) -> N
 def test_predictions_do_not_depend_on_tiles(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = tallymark.read("upcalls", sets / "upcalls")
     network = make_network(RECIPE, 1).eval()
-    torch.nn.init.normal_(network.head.heat.weight, std=1.0)
-    torch.nn.init.zeros_(network.head.heat.bias)
+    torch.nn.init.normal_(network.head.heatmap.weight, std=1.0)
+    torch.nn.init.zeros_(network.head.heatmap.bias)
     results = []
     for frames in (1 << 20, 64, 192):
         monkeypatch.setattr(tiling, "TILE_FRAMES", frames)
