@@ -200,7 +200,7 @@ def test_repair_keeps_unknown_classes_on_request(tmp_path: Path) -> None:
     assert (tmp_path / "kept.csv").read_text().splitlines()[1:] == ["a,0.9 0 0 0 2 4 2 0 tram"]
 
 
-SCENES = synth.Scenes(samples_per_scene=2, beams=16, columns=180, cameras="none")
+SCENES = synth.SceneOptions(samples_per_scene=2, beams=16, columns=180, cameras="none")
 
 
 @pytest.fixture(scope="module")

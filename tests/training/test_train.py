@@ -120,7 +120,9 @@ def test_a_resumed_training_equals_an_uninterrupted_one(
     assert (tmp_path / "resumed" / "recipe.toml").exists()
 
 
-def test_hard_negatives_are_the_same_after_resuming(sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hard_negatives_are_the_same_after_resuming(
+    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", float("inf"))  # except at evaluations
     monkeypatch.setattr(audio_dataset, "MIN_SCORE", 0.0)  # so early, no detection is confident
     changes = {
