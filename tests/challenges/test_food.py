@@ -186,7 +186,7 @@ def test_class_lists_are_numbered_from_0(tmp_path: Path) -> None:
 
 
 def test_synthetic_photographs_are_read_back(tmp_path: Path) -> None:
-    synth.write(tmp_path, 10, 3, synth.Scenes(size=32, classes=3))
+    synth.write(tmp_path, 10, 3, synth.SceneOptions(size=32, classes=3))
     catalog, problems = parse(read.read, tmp_path, OPTIONS)
     assert not problems
     assert sorted(catalog.split) == ["test"] * 2 + ["train"] * 7 + ["val"]

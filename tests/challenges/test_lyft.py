@@ -187,8 +187,8 @@ def test_repair_writes_class_names_in_lower_case(tmp_path: Path) -> None:
     changes = tallymark.repair("lyft", source, tmp_path / "out.csv")
     row = "a,0.9 0 0 0 2 4 2 0 car 0.8 9 0 0 1 1 2 0 pedestrian"
     assert (tmp_path / "out.csv").read_text().splitlines()[1:] == [row]
-    lower = "wrote a class in small letters"
-    assert [change.what for change in changes] == [lower, lower, "dropped a volume of an unknown class"]
+    lower = "wrote a class name in lower case"
+    assert [change.what for change in changes] == [lower, lower, "dropped a 3D box of an unknown class"]
     assert [change.line for change in changes] == [2, 2, 2]
 
 
@@ -200,7 +200,7 @@ def test_repair_keeps_unknown_classes_on_request(tmp_path: Path) -> None:
     assert (tmp_path / "kept.csv").read_text().splitlines()[1:] == ["a,0.9 0 0 0 2 4 2 0 tram"]
 
 
-SCENES = synth.Scenes(samples_per_scene=2, beams=16, columns=180, cameras="none")
+SCENES = synth.SceneOptions(samples_per_scene=2, beams=16, columns=180, cameras="none")
 
 
 @pytest.fixture(scope="module")

@@ -143,9 +143,9 @@ def test_chips_of_another_shape_are_a_problem(tmp_path: Path) -> None:
 
 
 def test_synthetic_chips_are_read_back(tmp_path: Path) -> None:
-    scenes = synth.Scenes(size=96, empty=0.0)
+    scenes = synth.SceneOptions(size=96, empty=0.0)
     assert scenes.rule_options == {"shape": "96x96"}
-    assert synth.Scenes().rule_options == {}
+    assert synth.SceneOptions().rule_options == {}
     synth.write(tmp_path, 5, 3, scenes)
     options = RuleOptions(shape=(96, 96))
     catalog, problems = parse(read.read, tmp_path, options)

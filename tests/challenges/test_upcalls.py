@@ -150,7 +150,7 @@ def test_tables_with_other_columns_are_noted(tmp_path: Path) -> None:
 
 
 def test_synthetic_recordings_are_read_back(tmp_path: Path) -> None:
-    synth.write(tmp_path, 5, 3, synth.Scenes(seconds=30, test_rate=2000, calls=600, quiet=0, clear=1))
+    synth.write(tmp_path, 5, 3, synth.SceneOptions(seconds=30, test_rate=2000, calls=600, quiet=0, clear=1))
     catalog, problems = parse(read.read, tmp_path, OPTIONS)
     assert not problems
     assert sorted(catalog.split) == ["test", *["train"] * 4]

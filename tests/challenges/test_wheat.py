@@ -142,7 +142,7 @@ def test_sizes_that_are_not_numbers_are_noted(tmp_path: Path) -> None:
 
 
 def test_synthetic_images_are_read_back(tmp_path: Path) -> None:
-    synth.write(tmp_path, 5, 3, synth.Scenes(size=96, empty=0.0, foreign=1.0))
+    synth.write(tmp_path, 5, 3, synth.SceneOptions(size=96, empty=0.0, foreign=1.0))
     catalog, problems = parse(read.read, tmp_path, OPTIONS)
     assert not problems
     assert sorted(catalog.split) == ["test", *["train"] * 4]
