@@ -71,7 +71,7 @@ def train(
             exclude=exclude,
             extra_data=extra_data or (),
             pseudo=pseudo,
-            folds=folds,
+            fold_table=folds,
             rule_options=assignments_of(rule),
             **changes_of(recipe, run_train),
         )

@@ -228,6 +228,7 @@ def test_repair_lists_its_changes(tmp_path: Path) -> None:
     assert [(change["line"], change["item"]) for change in changes] == [(2, "a")]
 
 
+@pytest.mark.slow
 def test_the_demo_of_one_challenge_trains_and_scores_only_that(tmp_path: Path) -> None:
     text = run("demo", "food", "--out", tmp_path / "demo")
     assert "tallymark score food" in text

@@ -56,7 +56,7 @@ def test_the_last_layer_starts_better_than_random(sets: Path) -> None:
     before = network.backbone.state_dict()["stages.0.0.weight"].clone()
     init_classifier(network, catalog, catalog.truth, RECIPE)
     assert torch.equal(network.backbone.state_dict()["stages.0.0.weight"], before)
-    assert network.backbone.frozen == 0
+    assert network.backbone.frozen_stages == 0
     seen = torch.randint(0, 256, (2, 64, 64, 3), dtype=torch.uint8)
     with torch.inference_mode():
         logits = network(seen.permute(0, 3, 1, 2).float())["classes"]

@@ -16,7 +16,7 @@ from tallymark.core.recipe import head_groups_of
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
 from tallymark.detector.outputs import Outputs
-from tallymark.geometry.points_in_boxes import points_inside
+from tallymark.geometry.points_in_boxes import count_points_in_cuboids
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.pipeline import Model, ensemble, infer
 from tallymark.inference.predictor import Predictor
@@ -87,11 +87,11 @@ def test_cuboids_without_points_are_dropped(catalog: Catalog) -> None:
     hidden = 0
     for item in range(len(catalog)):
         cloud = dataset.load_cloud(item)
-        assert (points_inside(cloud.points, cloud.volumes) > 0).all()
+        assert (count_points_in_cuboids(cloud.points, cloud.cuboids) > 0).all()
         scan = read_scan(catalog, item)
         rows = np.arange(truth.offsets[item], truth.offsets[item + 1])
         own = catalog.drive.volumes(item, truth.shapes.take(rows), "ego")  # type: ignore[union-attr]
-        hidden += int((points_inside(scan.points, own) == 0).sum())
+        hidden += int((count_points_in_cuboids(scan.points, own) == 0).sum())
     assert learned + hidden == len(truth)
     assert learned > hidden
 
@@ -189,7 +189,7 @@ def test_kitti_sweeps_are_placed_on_their_ground(tmp_path: Path) -> None:
     recipe = STILL.replace(fov_degrees=45, head_groups="")
     dataset = LidarDataset(catalog, recipe)
     cloud = dataset.load_cloud(0)
-    assert points_inside(cloud.points, cloud.volumes).tolist() == [300]
+    assert count_points_in_cuboids(cloud.points, cloud.cuboids).tolist() == [300]
     assert cloud.points[:, 0].min() >= 0
     sample = dataset.sample(np.random.default_rng(0), 0, mix=False)
     model = perfect(recipe, [sample], 9, [0] * 9)
