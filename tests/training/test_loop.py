@@ -31,7 +31,7 @@ ALONE = Rank(torch.device("cpu"))
 
 
 class Noise:
-    """Twelve images of noise with a box or a label each; their last pixel is the number of times negatives were mined."""
+    """Twelve images of noise with a box or a label each; their last pixel counts how often negatives were mined."""
 
     def __init__(self, task: str) -> None:
         self.task = task
@@ -105,7 +105,9 @@ def test_batches_made_before_an_evaluation_are_not_used_after_it(
 def test_accumulated_batches_are_one_large_batch(tmp_path: Path) -> None:
     gradients = []
     for accumulate in (1, 2):
-        training = trainer_of(tmp_path, task="labels", frozen_stages=5, batch_size=4 // accumulate, accumulate=accumulate)
+        training = trainer_of(
+            tmp_path, task="labels", frozen_stages=5, batch_size=4 // accumulate, accumulate=accumulate
+        )
         assert isinstance(training.network, Classifier)
         training.network.head.dropout.p = 0
         weight = training.network.head.linear.weight
@@ -146,7 +148,9 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     assert trainer_of(tmp_path).train(Evaluate(0.0), None, resume=True)
 
 
-def test_an_interruption_while_writing_leaves_the_checkpoint_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_while_writing_leaves_the_checkpoint_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     training = trainer_of(tmp_path)
     training.train(Evaluate(0.0), None)
     before = (tmp_path / CHECKPOINT).read_bytes()
@@ -161,6 +165,7 @@ def test_an_interruption_while_writing_leaves_the_checkpoint_before(tmp_path: Pa
     assert (tmp_path / CHECKPOINT).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_two_processes_have_the_same_weights_and_hard_negatives(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     root, environment = Path(__file__).parents[2], {**os.environ, "OMP_NUM_THREADS": "1"}

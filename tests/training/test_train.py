@@ -50,6 +50,7 @@ def same(a: Path, b: Path) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wheat", "ships", "food"])
 def test_the_same_seed_gives_the_same_run(sets: Path, name: str, tmp_path: Path) -> None:
     first, again = (train(sets, name, tmp_path / out) for out in ("a", "b"))
@@ -100,6 +101,7 @@ def interrupted(train_once: Callable[..., Any], stop_at: int, monkeypatch: pytes
     return steps[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "stop_at", "saved_at"),
     [
@@ -120,7 +122,10 @@ def test_a_resumed_training_equals_an_uninterrupted_one(
     assert (tmp_path / "resumed" / "recipe.toml").exists()
 
 
-def test_hard_negatives_are_the_same_after_resuming(sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_hard_negatives_are_the_same_after_resuming(
+    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", float("inf"))  # except at evaluations
     monkeypatch.setattr(audio_dataset, "MIN_SCORE", 0.0)  # so early, no detection is confident
     changes = {
@@ -150,6 +155,7 @@ def test_a_training_is_not_resumed_with_other_items(sets: Path, tmp_path: Path) 
     assert train(sets, "wheat", tmp_path / "run", epochs=1, resume=True).run.models
 
 
+@pytest.mark.slow
 def test_an_unreadable_image_is_skipped_and_reported(sets: Path, tmp_path: Path) -> None:
     """Whether in training or in evaluation; and once, although each of two models meets it."""
     folder = copy_of(sets, "wheat", tmp_path)
@@ -213,6 +219,7 @@ def labelled_only(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_two_processes_train_one_model(sets: Path, tmp_path: Path) -> None:
     changes = [f"{name}={value}" for name, value in QUICK.items()]
     command = [
