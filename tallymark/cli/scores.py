@@ -145,7 +145,8 @@ def repair(
         from rich.markup import escape
 
         from tallymark.api.score import repair as run_repair
-        from tallymark.core.console import console, plural, show_table
+        from tallymark.core.console import console, show_table
+        from tallymark.core.humanize import plural
         from tallymark.submission.dialect import Change
 
         changes = run_repair(challenge, submission, out, against=against, **assignments_of(rule))

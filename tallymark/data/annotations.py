@@ -126,29 +126,29 @@ class Annotations(Generic[G]):
         )
 
 
-def concat_items(parts: Sequence[Annotations[G]]) -> Annotations[G]:
+def concat_items(several: Sequence[Annotations[G]]) -> Annotations[G]:
     """Annotations of different items as one; a column that any of them lacks is dropped."""
-    shapes = [part.shapes for part in parts]
+    shapes = [one.shapes for one in several]
     while len(shapes) > 1:  # pairwise, which copies each row only log2(n) times
         last = shapes[-1:] if len(shapes) % 2 else []
         shapes = [one.concat(other) for one, other in zip(shapes[::2], shapes[1::2], strict=False)] + last
-    ids = pl.concat([part.items.ids for part in parts])
-    groups = [part.items.group for part in parts if part.items.group is not None]
-    starts = np.cumsum([0, *(len(part.items) for part in parts)])
+    ids = pl.concat([one.items.ids for one in several])
+    groups = [one.items.group for one in several if one.items.group is not None]
+    starts = np.cumsum([0, *(len(one.items) for one in several)])
 
     def column(columns: list[np.ndarray | None]) -> np.ndarray | None:
         known = [one for one in columns if one is not None]
         return np.concatenate(known) if len(known) == len(columns) else None
 
     return Annotations.from_rows(
-        Items(ids, pl.concat(groups) if len(groups) == len(parts) else None),
-        np.concatenate([part.item + start for part, start in zip(parts, starts[:-1], strict=True)]),
+        Items(ids, pl.concat(groups) if len(groups) == len(several) else None),
+        np.concatenate([one.item + start for one, start in zip(several, starts[:-1], strict=True)]),
         shapes[0],
-        label=column([part.label for part in parts]),
-        score=column([part.score for part in parts]),
-        classes=parts[0].classes,
-        line=column([part.line for part in parts]),
-        number=column([part.number for part in parts]),
+        label=column([one.label for one in several]),
+        score=column([one.score for one in several]),
+        classes=several[0].classes,
+        line=column([one.line for one in several]),
+        number=column([one.number for one in several]),
     )
 
 

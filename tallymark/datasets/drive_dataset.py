@@ -1,4 +1,4 @@
-"""A data set of drives: each set of tables is a part, joined to its sweeps and pictures by their names."""
+"""Data sets in nuScenes tables: each set of tables is a split, joined to its sweeps and images by their names."""
 
 from __future__ import annotations
 
@@ -29,10 +29,13 @@ def read_drive_dataset(
     classes: tuple[str, ...],
     problems: Problems,
 ) -> Catalog:
-    """The samples of all sets of tables below a folder. The truth is that of `table`, else that of the tables."""
-    found = [(split_of_path(path, listed.root), path) for path in listed.ending(medium.suffixes | IMAGE_SUFFIXES)]
-    every = {path.name: path for _, path in found}
-    parts, drives, groups, notes = [], [], [], Problems(EVERY)
+    """The samples of all sets of tables below a folder, with the truth of `table` or else of the tables."""
+    media = [(split_of_path(path, listed.root), path) for path in listed.ending(medium.suffixes | IMAGE_SUFFIXES)]
+    all_files = {path.name: path for _, path in media}
+    splits: list[Split] = []
+    drives: list[Drive] = []
+    groups: list[pl.DataFrame] = []
+    notes = Problems(EVERY)
     named: set[str] = set()
     for folder in sorted({path.parent for path in listed.named("sample.json")}):
         name = split_of_path(folder / "sample.json", listed.root)
@@ -40,24 +43,24 @@ def read_drive_dataset(
         tables = read_tables(folder, problems, annotated=annotated)
         for file_names in (tables["sample_data"]["filename"], tables["map"]["filename"]):
             named.update(file_names.str.split("/").list.last())
-        own_files = {path.name: path for part, path in found if part == name}  # both parts have a map of one name
-        drive, items = join_drive(tables, every | own_files)
+        own_files = {path.name: path for split, path in media if split == name}  # splits may share names of maps
+        drive, items = join_drive(tables, all_files | own_files)
         own = _truth(truth, table, folder, tables, items, classes, name, notes, problems)
         files = _sweeps(drive, items)
-        stated_by = table if own is not None and truth is not None and name != "test" else folder
-        parts.append(Split(name, files, own, stated_by, names=items.ids.to_list()))
+        truth_file = table if own is not None and truth is not None and name != "test" else folder
+        splits.append(Split(name, files, own, truth_file, names=items.ids.to_list()))
         drives.append(drive)
         groups.append(pl.DataFrame({"id": items.ids, "group": items.group}))
     if truth is not None:
-        known = {name for part in parts if part.name != "test" for name in part.names}
+        known = {name for split in splits if split.name != "test" for name in split.names}
         _report_unknown(truth, str(table), Items.of(list(known)), problems)
-    catalog = concat_splits(listed.root, medium, parts, problems)
+    catalog = concat_splits(listed.root, medium, splits, problems)
     catalog.notes.merge(notes)
-    _note_orphans([path for _, path in found], named, catalog.notes)
+    _note_orphans([path for _, path in media], named, catalog.notes)
     group = catalog.items.ids.to_frame("id").join(pl.concat(groups).unique("id"), "id", "left", maintain_order="left")
     items = Items(catalog.items.ids, group["group"].fill_null("(none)"), catalog.items.line)
     truth = None if catalog.truth is None else replace(catalog.truth, items=items)
-    return replace(catalog, items=items, truth=truth, drive=_joined(drives, items))
+    return replace(catalog, items=items, truth=truth, drive=_concat_drives(drives, items))
 
 
 def _truth(
@@ -67,26 +70,26 @@ def _truth(
     tables: Tables,
     items: Items,
     classes: tuple[str, ...],
-    part: str,
+    split: str,
     notes: Problems,
     problems: Problems,
 ) -> Annotations[Cuboids] | None:
-    """What is known of a part: the rows of the truth's file, under all its samples; or what the tables say."""
-    stated = annotations_of(tables, items, classes) if tables["sample_annotation"].height else None
+    """The truth of a split: the rows of the truth file for its samples, or the annotations of the tables."""
+    from_tables = annotations_of(tables, items, classes) if tables["sample_annotation"].height else None
     file = str(folder / "category.json")
     for name in unknown_categories(tables, classes):
         problems.add(Problem("unknown_class", file, clip(name), "a class of the challenge", nearest(name, classes)))
-    if truth is None or part == "test":
-        return stated
+    if truth is None or split == "test":
+        return from_tables
     named = items.find(truth.items.ids) >= 0
     own = truth.reindex(Items(truth.items.ids.filter(pl.Series(named)), line=_lines(truth.items, named)))
-    if stated is not None:
-        _note_disagreement(own, stated, str(table), notes)
+    if from_tables is not None:
+        _note_disagreement(own, from_tables, str(table), notes)
     return own
 
 
 def _report_unknown(truth: Annotations[Any], table: str, samples: Items, problems: Problems) -> None:
-    """Rows of the truth's file about samples that no set of tables has."""
+    """Rows of the truth file for samples that are in no set of tables."""
     ids, line = truth.items.ids, truth.items.line
     expected, remedy = "a sample of sample.json", "drop the row, or add the sample's tables"
     problems.add_each(
@@ -109,20 +112,20 @@ def _lines(items: Items, kept: np.ndarray) -> np.ndarray | None:
     return None if items.line is None else items.line[kept]
 
 
-def _note_disagreement(truth: Annotations[Any], stated: Annotations[Any], file: str, notes: Problems) -> None:
-    """Samples for which the truth's file and the tables have different numbers of volumes."""
-    other = stated.reindex(truth.items)
-    remedy = "trust one of the two: remove the file to use the tables"
+def _note_disagreement(truth: Annotations[Any], from_tables: Annotations[Any], file: str, notes: Problems) -> None:
+    """Samples for which the truth file and the tables have different numbers of cuboids."""
+    other = from_tables.reindex(truth.items)
+    remedy = "use one of the two: remove the file to use the tables"
     for at in np.flatnonzero(truth.counts != other.counts).tolist():
-        found = f"{truth.counts[at]} volumes of sample {truth.items.ids[at]}"
+        found = f"{truth.counts[at]} cuboids of sample {truth.items.ids[at]}"
         expected = f"the {other.counts[at]} of sample_annotation.json"
         line = None if truth.items.line is None else int(truth.items.line[at])
         notes.add(Problem("tables_disagree", file, found, expected, remedy, line=line))  # the sample may stay
 
 
 def _note_orphans(paths: list[Path], named: set[str], notes: Problems) -> None:
-    """Sweeps and pictures that no table names."""
-    expected, remedy = "a row in sample_data.json", "nothing, or add its rows to the tables"
+    """Sweeps and images that no table names."""
+    expected, remedy = "a row in sample_data.json", "none, or add its rows to the tables"
     for path in paths:
         if path.name not in named:
             notes.add(Problem("orphan_media", str(path), "no table names it", expected, remedy))
@@ -135,8 +138,8 @@ def _sweeps(drive: Drive, items: Items) -> dict[str, Path]:
     return {name: Path(file[row]) for name, row in rows if row >= 0 and file[row] is not None}
 
 
-def _joined(drives: list[Drive], items: Items) -> Drive:
-    """Several drives as one, its samples in the order of the items."""
+def _concat_drives(drives: list[Drive], items: Items) -> Drive:
+    """Several drives as one, with the samples in the order of the items."""
     start = np.cumsum([0, *(drive.sample_data.height for drive in drives)])
     samples = np.full(len(items), -1)
     for drive, shift in zip(drives, start, strict=False):

@@ -1,4 +1,4 @@
-"""How a data set lies in a folder: which tables there are, which media belong to them, and to which part."""
+"""Data sets of CSV tables and media files: which tables there are, their media, and their splits."""
 
 from __future__ import annotations
 
@@ -25,31 +25,34 @@ def read_table_dataset(
     name: Callable[[Path], str],
     unnamed_are_empty: bool = False,
 ) -> Catalog | None:
-    """A data set of tables and media: `tables` has the names that a part's table may have, the best first.
+    """A data set of tables and media; None if there is neither a table nor a file.
 
-    name: the id of a file; without a table, files of several folders may share it, and these are told apart by their
-    folders. unnamed_are_empty: whether a file without a row is known to hold nothing.
-    None if there is neither a table nor a file.
+    Parameters
+    ----------
+    tables: for each split the names that its table may have, the preferred one first.
+    name: the id of a file; without a table, files of the same id are distinguished by their folders.
+    unnamed_are_empty: whether a file without a row is known to have no objects.
     """
-    chosen = {part: choose_table(listed, names, problems) for part, names in tables.items()}
-    found = {part: path for part, path in chosen.items() if path is not None}
-    every_name = [word for names in tables.values() for word in names]
+    chosen = {split: choose_table(listed, names, problems) for split, names in tables.items()}
+    present = {split: path for split, path in chosen.items() if path is not None}
+    all_names = [name for names in tables.values() for name in names]
     notes = Problems(EVERY)
-    media = _without_other_sets(listed, set(found.values()), every_name, notes).ending(medium.suffixes)
-    by_part: dict[str, list[Path]] = {part: [] for part in ("train", "val", "test")}
-    own_name = name if found else distinct_names(media, listed.root, name).__getitem__
+    media = _without_nested_sets(listed, set(present.values()), all_names, notes).ending(medium.suffixes)
+    by_split: dict[str, list[Path]] = {split: [] for split in ("train", "val", "test")}
+    own_name = name if present else distinct_names(media, listed.root, name).__getitem__
     for path in media:
-        by_part[split_of_path(path, listed.root, "train" if found else "test")].append(path)
-    parts = []
-    for part, paths in by_part.items():
-        table = found.get(part)
+        by_split[split_of_path(path, listed.root, "train" if present else "test")].append(path)
+    splits = []
+    for split, paths in by_split.items():
+        table = present.get(split)
         truth = None if table is None else read_truth(table)
         if paths or truth is not None:
-            parts.append(Split(part, file_ids(paths, own_name, notes, _ids(truth)), truth, table, unnamed_are_empty))
-    if not parts:
-        report_nothing(listed, medium, every_name, problems)
+            files = file_ids(paths, own_name, notes, _ids(truth))
+            splits.append(Split(split, files, truth, table, unnamed_are_empty))
+    if not splits:
+        _report_empty(listed, medium, all_names, problems)
         return None
-    catalog = concat_splits(listed.root, medium, parts, problems)
+    catalog = concat_splits(listed.root, medium, splits, problems)
     catalog.notes.merge(notes)
     return catalog
 
@@ -58,15 +61,15 @@ def _ids(truth: Annotations[Any] | None) -> list[str]:
     return [] if truth is None else truth.items.ids.to_list()
 
 
-def report_nothing(listed: Folder, medium: Medium, tables: Sequence[str], problems: Problems) -> None:
-    """Say what would have been used."""
-    wanted = [*tables, f"{medium.noun}s ({', '.join(sorted(medium.suffixes))})"]
-    expected = " or ".join(wanted)
+def _report_empty(listed: Folder, medium: Medium, tables: Sequence[str], problems: Problems) -> None:
+    """A problem that lists the files that would have been used."""
+    usable = [*tables, f"{medium.noun}s ({', '.join(sorted(medium.suffixes))})"]
+    expected = " or ".join(usable)
     problems.add(Problem("empty_folder", str(listed.root), "none", expected, "name the folder that holds them"))
 
 
 def choose_table(listed: Folder, names: Sequence[str], problems: Problems) -> Path | None:
-    """The table of one of these names that is nearest to the top; two in different folders are a problem."""
+    """The table of one of these names that is nearest to the root; two in different folders are a problem."""
     candidates = listed.named(*names)
     if not candidates:
         return None
@@ -78,12 +81,12 @@ def choose_table(listed: Folder, names: Sequence[str], problems: Problems) -> Pa
     return first
 
 
-def _without_other_sets(listed: Folder, tables: set[Path], names: Sequence[str], notes: Problems) -> Folder:
-    """The files but for those in folders that have such a table of their own, which is noted."""
+def _without_nested_sets(listed: Folder, tables: set[Path], names: Sequence[str], notes: Problems) -> Folder:
+    """The files, except those in subfolders with such a table of their own, which is noted."""
     used = {table.parent for table in tables}
     others = [path for path in listed.named(*names) if path.parent not in used]
     for path in others:
-        found, expected = "another set, below the one that is read", "one set in a folder"
-        notes.add(Problem("unused_table", str(path), found, expected, "nothing, or name its folder to read that set"))
-    strange = {path.parent for path in others}
-    return Folder(listed.root, tuple(path for path in listed.files if not strange.intersection(path.parents)))
+        found, expected = "another data set, nested in this one", "one data set in a folder"
+        notes.add(Problem("unused_table", str(path), found, expected, "none, or name its folder to read that data set"))
+    nested = {path.parent for path in others}
+    return Folder(listed.root, tuple(path for path in listed.files if not nested.intersection(path.parents)))

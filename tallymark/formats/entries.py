@@ -16,7 +16,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.geometry import Geometry
-from tallymark.io.folders import PARTS, split_of_path
+from tallymark.io.folders import SPLIT_WORDS, split_of_path
 from tallymark.io.media import Medium
 
 G = TypeVar("G", bound=Geometry)
@@ -69,6 +69,6 @@ def base_name(name: str) -> str:
 def split_by_name(path: Path, root: Path) -> str:
     """The split of a table: by a word in its own name (`instances_val2017.json`), else by its folder."""
     for word in re.split(r"[^a-z]+", path.stem.lower()):
-        if word in PARTS:
-            return PARTS[word]
+        if word in SPLIT_WORDS:
+            return SPLIT_WORDS[word]
     return split_of_path(path, root)

@@ -15,7 +15,7 @@ from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
-from tallymark.datasets.audio_dataset import day_of
+from tallymark.data.recording_days import day_of
 from tallymark.formats.entries import Entry, base_name, catalog_of, items_of
 from tallymark.geometry import Events
 from tallymark.io.audio import RECORDING

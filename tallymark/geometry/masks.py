@@ -35,11 +35,13 @@ class Masks:
         return len(self.offsets) - 1
 
     @classmethod
-    def of(cls, pictures: list[np.ndarray], shape: tuple[int, int]) -> Masks:
-        """From boolean pictures of (height, width)."""
-        starts, lengths, counts = [], [], [0]
-        for picture in pictures:
-            flat = np.concatenate([[False], picture.T.ravel(), [False]])
+    def of(cls, bitmaps: list[np.ndarray], shape: tuple[int, int]) -> Masks:
+        """From boolean arrays of (height, width)."""
+        starts = []
+        lengths = []
+        counts = [0]
+        for bitmap in bitmaps:
+            flat = np.concatenate([[False], bitmap.T.ravel(), [False]])
             edges = np.flatnonzero(flat[1:] != flat[:-1])
             starts.append(edges[::2])
             lengths.append(edges[1::2] - edges[::2])
@@ -48,7 +50,7 @@ class Masks:
         return cls(np.concatenate(none + starts), np.concatenate(none + lengths), np.cumsum(counts), shape)
 
     def bitmap(self, mask: int) -> np.ndarray:
-        """One mask as a boolean picture."""
+        """One mask as a boolean array (height, width)."""
         flat = np.zeros(self.shape[0] * self.shape[1], bool)
         runs = slice(self.offsets[mask], self.offsets[mask + 1])
         for start, length in zip(self.start[runs].tolist(), self.length[runs].tolist(), strict=True):
@@ -62,7 +64,7 @@ class Masks:
         return Masks(self.start[runs], self.length[runs], offsets, self.shape)
 
     def concat(self, other: Masks) -> Masks:
-        """These, then the others, over pictures of the same shape."""
+        """These masks followed by the others, over images of the same shape."""
         offsets = np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]])
         start, length = np.concatenate([self.start, other.start]), np.concatenate([self.length, other.length])
         return Masks(start, length, offsets, self.shape)
@@ -161,7 +163,7 @@ class Masks:
         height = self.shape[0]
         column = self.start // height
         top = self.start - column * height
-        within = top + self.length <= height  # runs that end in the column they begin in
+        within = top + self.length <= height  # runs that end in the column that they begin in
         follows = np.append(True, column[1:] == column[:-1] + 1)[: len(column)]
         filled = self.offsets[1:] > self.offsets[:-1]
         begin, end = self.offsets[:-1][filled], self.offsets[1:][filled]
@@ -178,7 +180,7 @@ class Masks:
 
     @property
     def extents(self) -> list[Extent]:
-        """The columns and the rows that a mask touches."""
+        """Those of the rows and columns that each mask spans."""
         bounds = self.bounds
         return [
             Extent((bounds.first + bounds.last + 1) / 2, (bounds.last + 1 - bounds.first) / 2),
@@ -186,7 +188,7 @@ class Masks:
         ]
 
     def overlap(self, other: Masks, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Pixels in both and in either, of the pairs (self[i], other[j])."""
+        """Intersection and union in pixels of the pairs (self[i], other[j])."""
         shared = np.zeros(len(i), np.int64)
         plain = self.bounds.plain[i] & other.bounds.plain[j]
         shared[plain] = self._shared_by_column(other, i[plain], j[plain])
@@ -194,7 +196,7 @@ class Masks:
         return shared, self.area[i] + other.area[j] - shared
 
     def _shared_by_column(self, other: Masks, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """For masks of one run per column: the runs to compare are known without a search."""
+        """Intersection of masks with one run per column: the runs to compare are known without a search."""
         a, b = self.bounds, other.bounds
         from_column = np.maximum(a.first[i], b.first[j])
         columns = np.maximum(np.minimum(a.last[i], b.last[j]) + 1 - from_column, 0)
@@ -209,8 +211,10 @@ class Masks:
         return shared
 
     def _shared_by_search(self, other: Masks, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """For any masks. Each pair gets its own stretch of one line; the pixels of other[j] before a place on it are
-        a sum over whole runs and a part of one, found by one sorted search; a run of self[i] covers a difference.
+        """Intersection of any masks, by one sorted search over all pairs.
+
+        Each pair has its own range of one axis. The number of pixels of other[j] before a position on it is a sum over
+        whole runs and a part of one; the intersection with a run of self[i] is the difference of two such numbers.
         """
         a, b = self.take(i), other.take(j)
         size = self.shape[0] * self.shape[1]
@@ -218,9 +222,9 @@ class Masks:
         at_b = np.repeat(np.arange(len(b)) * size, np.diff(b.offsets)) + b.start
         before = np.concatenate([[0], np.cumsum(b.length)])
 
-        def pixels_before(place: np.ndarray) -> np.ndarray:
-            run = np.searchsorted(at_b, place, "right") - 1
-            inside = np.clip(place - np.append(at_b, 0)[run], 0, np.append(b.length, 0)[run])
+        def pixels_before(position: np.ndarray) -> np.ndarray:
+            run = np.searchsorted(at_b, position, "right") - 1
+            inside = np.clip(position - np.append(at_b, 0)[run], 0, np.append(b.length, 0)[run])
             pixels: np.ndarray = np.where(run < 0, 0, before[run] + inside)
             return pixels
 
@@ -228,7 +232,7 @@ class Masks:
         return covered[a.offsets[1:]] - covered[a.offsets[:-1]]
 
     def parts(self) -> np.ndarray:
-        """How many connected parts each mask has; pixels that touch at a corner are connected."""
+        """The number of connected components of each mask, with 8-connectivity."""
         parts = (self.area > 0).astype(np.int64)
         end, height = self.start + self.length, self.shape[0]
         touches = (self.start[1:] - height <= end[:-1]) & (end[1:] - height >= self.start[:-1])
@@ -246,11 +250,11 @@ class Masks:
         return int(label(self.bitmap(mask)[:, columns], np.ones((3, 3)))[1])
 
     def pairs(self, other: Masks, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
-        """Pairs of the same group (picture) with IoU >= `least` and above 0."""
+        """Pairs of the same group (image) with IoU >= `least` and above 0."""
         return overlapping(self, other, group, other_group, least, symmetric=False)
 
     def collisions(self, group: np.ndarray) -> Pairs:
-        """Pairs of masks of one picture, the earlier first, that share a pixel."""
+        """Pairs of masks of one group (image) that share a pixel, the earlier first."""
         return overlapping(self, self, group, group, symmetric=False, among_themselves=True)
 
 
@@ -258,7 +262,7 @@ class Masks:
 class _Bounds:
     """Columns `first` to `last` and rows `upper` to below `lower` of each mask.
 
-    `plain` masks have exactly one run in each column from the first to the last, as nearly all ships do.
+    `plain` masks have exactly one run in each column from the first to the last, as convex ones do.
     """
 
     first: np.ndarray

@@ -1,4 +1,4 @@
-"""Which objects of two sets overlap, without comparing everything with everything."""
+"""Search for the overlapping pairs of two sets of shapes, without comparing all pairs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Protocol, Self, TypeVar
 import numpy as np
 
 CHUNK = 1 << 17
-"""Candidate pairs handled at once: few enough to stay in the cache, so memory does not grow with crowded items."""
+"""Candidate pairs processed at once: few enough for the cache, so that memory does not grow with crowded items."""
 
 FARTHEST = 1e12
-"""Coordinates beyond this share one place on the search line: a longer candidate list, never a lost pair."""
+"""Coordinates are clipped to this for the search: more candidates, but no lost pair."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Rows of two sets that overlap, with the size of intersection and union (pixels, square or cubic metres)."""
+    """Indices of overlapping shapes of two sets, with intersection and union (pixels, square or cubic metres)."""
 
     first: np.ndarray
     second: np.ndarray
@@ -34,7 +34,7 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Extent:
-    """Objects seen along one axis: their middle and half their width."""
+    """Shapes projected to one axis: centre and half side of each."""
 
     centre: np.ndarray
     half: np.ndarray
@@ -54,7 +54,7 @@ class Overlapping(Protocol):
 S = TypeVar("S", bound=Overlapping)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a coordinate of 1e308 is legal, and no hit
+@np.errstate(over="ignore", invalid="ignore")  # coordinates of 1e308 are legal, and overlap nothing
 def overlapping(
     a: S,
     b: S,
@@ -67,16 +67,17 @@ def overlapping(
 ) -> Pairs:
     """Pairs of the same group with an IoU of at least `least`, and above 0.
 
-    `among_themselves`: both are the same set, and each pair is wanted once, the earlier first.
+    symmetric: whether the shapes are convex and symmetric about their centre.
+    among_themselves: both are the same set, and each pair is returned once, the earlier shape first.
 
-    From an IoU of one half on, two convex shapes that are `symmetric` about their centre contain each other's
-    centre: what they share is convex and at least half of either, and a line through the centre leaves only half
-    on each side. So centres within reach are enough to look at, which leaves very few candidates.
+    From an IoU of one half on, two convex shapes that are symmetric about their centre contain each other's centre:
+    the intersection is convex and at least half of either, and a line through the centre leaves only half on each
+    side. So only shapes whose centres are that close are candidates, which are very few.
     """
     centres_inside = symmetric and least >= 0.5
     axes = [_Axis.of(*extents) for extents in zip(a.extents, b.extents, strict=True)]
     reach = axes[0].reach_a if centres_inside else axes[0].reach_a + axes[0].reach_b.max(initial=0)
-    found: list[tuple[np.ndarray, ...]] = []
+    chunks: list[tuple[np.ndarray, ...]] = []
     for i, j in candidates(axes[0].centre_a, reach, group_a, axes[0].centre_b, group_b):
         for axis in axes[1:] if centres_inside else axes:
             limit = axis.reach_a[i] if centres_inside else axis.reach_a[i] + axis.reach_b[j]
@@ -86,13 +87,13 @@ def overlapping(
             i, j = i[i < j], j[i < j]
         intersection, union = a.overlap(b, i, j)
         kept = np.flatnonzero((intersection > 0) & (intersection >= least * union))
-        found.append((i[kept], j[kept], intersection[kept], union[kept]))
-    return join(found)
+        chunks.append((i[kept], j[kept], intersection[kept], union[kept]))
+    return _concat(chunks)
 
 
 @dataclass(frozen=True, eq=False)
 class _Axis:
-    """Two sets along one axis; the reach is half a width and a little more, so that rounding loses no pair."""
+    """Two sets along one axis; the reach is half a side and a margin, so that rounding loses no pair."""
 
     centre_a: np.ndarray
     centre_b: np.ndarray
@@ -106,10 +107,10 @@ class _Axis:
         return cls(a.centre, b.centre, a.half * (1 + 1e-9) + slack, b.half * (1 + 1e-9) + slack)
 
 
-def join(parts: Sequence[tuple[np.ndarray, ...]]) -> Pairs:
-    if not parts:
+def _concat(chunks: Sequence[tuple[np.ndarray, ...]]) -> Pairs:
+    if not chunks:
         return Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
-    return Pairs(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return Pairs(*(np.concatenate(columns) for columns in zip(*chunks, strict=True)))
 
 
 def candidates(
@@ -117,25 +118,25 @@ def candidates(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Chunks of (i, j) of one group with |point[j] - centre[i]| <= reach[i], and perhaps a few more.
 
-    All groups lie on one line, each on its own stretch of it, so that one sorted search serves them all.
+    Each group has its own range of one axis, so that one sorted search serves all groups.
     """
     if not len(centre) or not len(point):
         return
     low, high = (float(np.clip(edge, -FARTHEST, FARTHEST)) for edge in (point.min(), point.max()))
     groups = int(max(group.max(), point_group.max())) + 1
-    stretch = (high - low) + 1
-    rounding = 1e-15 * stretch * (groups + 1)
-    stretch += 4 * rounding
+    length = (high - low) + 1
+    rounding = 1e-15 * length * (groups + 1)
+    length += 4 * rounding
 
-    def on_line(group: np.ndarray, value: np.ndarray) -> np.ndarray:
-        place: np.ndarray = group * stretch + (np.clip(value, low, high) - low)
-        return place
+    def on_axis(group: np.ndarray, value: np.ndarray) -> np.ndarray:
+        position: np.ndarray = group * length + (np.clip(value, low, high) - low)
+        return position
 
-    places = on_line(point_group, point)
-    order = np.argsort(places, kind="stable")
-    places = places[order]
-    start = np.searchsorted(places, on_line(group, centre - reach) - rounding, "left")
-    stop = np.searchsorted(places, on_line(group, centre + reach) + rounding, "right")
+    positions = on_axis(point_group, point)
+    order = np.argsort(positions, kind="stable")
+    positions = positions[order]
+    start = np.searchsorted(positions, on_axis(group, centre - reach) - rounding, "left")
+    stop = np.searchsorted(positions, on_axis(group, centre + reach) + rounding, "right")
     for rows, index in ragged(start, stop):
         yield rows, order[index]
 

@@ -1,4 +1,4 @@
-"""Rectangles for masks and masks of rectangles: ships are drawn as filled rotated rectangles.
+"""Conversion between masks and rotated rectangles.
 
 Coordinates are continuous: pixel (0, 0) covers [0, 1) in x and in y, its centre is (0.5, 0.5).
 """
@@ -15,10 +15,10 @@ from tallymark.geometry.masks import Masks
 from tallymark.geometry.pairs import ragged
 from tallymark.geometry.rotated_boxes import RotatedBoxes
 
-LEVEL = 1e-12
-"""A sine or cosine below this is taken as 0, so that a quarter turn is one."""
-GAP = 0.2
-"""Pixels that the outermost centres inside a slanted rectangle stay from two opposite sides, on average."""
+ZERO_ANGLE = 1e-12
+"""A sine or cosine below this is taken as 0, so that rotations by 90 degrees are exact."""
+EDGE_GAP = 0.2
+"""Mean distance in pixels of the outermost pixel centres from two opposite sides of a slanted rectangle."""
 
 
 def lengthwise(rectangles: RotatedBoxes) -> RotatedBoxes:
@@ -31,28 +31,28 @@ def lengthwise(rectangles: RotatedBoxes) -> RotatedBoxes:
 
 
 def fit_rectangles(masks: Masks) -> RotatedBoxes:
-    """A rectangle for each mask, lengthwise; zero-sized for an empty mask.
+    """A rectangle for each mask, with length >= width; zero-sized for an empty mask.
 
-    Two are tried, and the one stays whose pixels are more those of the mask. Moments use every pixel, and so find
-    the sides of a whole rectangle to fractions of a pixel. The smallest rectangle around all pixels is right where
-    a part was cut out of the mask.
+    Two rectangles are fitted, and the one with the higher IoU is used. That of the image moments uses every pixel,
+    and is accurate to fractions of a pixel for masks of rectangles. The minimum-area bounding rectangle is better for
+    masks with missing parts.
     """
     columns = _columns_of(masks)
-    tried = [_by_moments(masks, columns), _around(masks, columns)]
-    overlaps = [_refilled_overlap(masks, rectangles) for rectangles in tried]
-    second = overlaps[1] > overlaps[0]
-    chosen = (np.where(second, b, a) for a, b in zip(*(fit.columns for fit in tried), strict=True))
+    fits = [_fit_moments(masks, columns), _fit_bounding(masks, columns)]
+    ious = [_refilled_iou(masks, fit) for fit in fits]
+    second = ious[1] > ious[0]
+    chosen = (np.where(second, b, a) for a, b in zip(*(fit.columns for fit in fits), strict=True))
     return lengthwise(RotatedBoxes(*chosen))
 
 
 def fill_rectangles(
     rectangles: RotatedBoxes, item: np.ndarray, score: np.ndarray, shape: tuple[int, int], least: int = 1
 ) -> tuple[Masks, np.ndarray]:
-    """Masks of the pixels whose centre is in a rectangle, and the index of the rectangle that each mask is of.
+    """Masks of the pixels whose centre is in a rectangle, and the index of each mask's rectangle.
 
-    A centre on an edge is in the rectangle to its right or below it. A pixel that several rectangles of one `item`
-    contain goes to the one of the highest score, the earlier where these are equal. Masks with fewer than `least`
-    pixels left are dropped. `shape` is height and width.
+    A centre on an edge is in the rectangle to its right or below it. A pixel in several rectangles of one `item`
+    belongs to the one with the highest score, the earlier of equal ones. Masks with fewer than `least` pixels are
+    dropped. `shape` is (height, width).
     """
     columns = _columns_in(rectangles, shape)
     masks = columns.masks(shape)
@@ -68,7 +68,7 @@ def fill_rectangles(
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """Stretches of rows, `top` to below `bottom`, in columns of pixels; shape i has `offsets[i]:offsets[i + 1]`."""
+    """Runs of rows from `top` to below `bottom` in pixel columns; shape i has the runs `offsets[i]:offsets[i + 1]`."""
 
     column: np.ndarray
     top: np.ndarray
@@ -87,11 +87,11 @@ class _Columns:
 
 
 def _columns_of(masks: Masks) -> _Columns:
-    """The runs of masks, those that go on in the next column cut there."""
+    """The runs of masks, split where they continue in the next column."""
     height = masks.shape[0]
     end = masks.start + masks.length
     first, stop = masks.start // height, (end - 1) // height + 1
-    run, column = _listed(first, stop)
+    run, column = _enumerate_ranges(first, stop)
     top = np.maximum(masks.start[run] - column * height, 0)
     bottom = np.minimum(end[run] - column * height, height)
     before = np.concatenate([[0], np.cumsum(stop - first)])
@@ -99,59 +99,59 @@ def _columns_of(masks: Masks) -> _Columns:
 
 
 def _columns_in(rectangles: RotatedBoxes, shape: tuple[int, int]) -> _Columns:
-    """For every column that a rectangle reaches, the rows whose pixel has its centre in it; some have none.
+    """For every column that a rectangle reaches, the rows whose pixel centres are in it, perhaps none.
 
-    In its own frame a rectangle is |u| <= length / 2 and |v| <= width / 2. Along a column u and v change evenly
-    with y, so that each of the two is a stretch of y, and the pixels are where both hold.
+    In its own coordinates a rectangle is |u| <= length / 2 and |v| <= width / 2. Along a column, u and v are linear in
+    y, so that each condition holds in an interval of y, and the pixels are those in both intervals.
     """
     height, width = shape
     x, y, length, across, angle = np.where(np.isfinite(rectangles.columns).all(axis=0), rectangles.columns, 0)
     cos, sin = np.cos(angle), np.sin(angle)
-    cos, sin = np.where(np.abs(cos) < LEVEL, 0, cos), np.where(np.abs(sin) < LEVEL, 0, sin)
+    cos, sin = np.where(np.abs(cos) < ZERO_ANGLE, 0, cos), np.where(np.abs(sin) < ZERO_ANGLE, 0, sin)
     half_u, half_v = np.maximum(length, 0) / 2, np.maximum(across, 0) / 2
     reach = half_u * np.abs(cos) + half_v * np.abs(sin)
     first, stop = _first_centre(x - reach, width), _first_centre(x + reach, width)
-    row, column = _listed(first, stop)
+    row, column = _enumerate_ranges(first, stop)
     dx = column + 0.5 - x[row]
-    low_u, high_u = _stretch(sin[row], dx * cos[row], half_u[row])
-    low_v, high_v = _stretch(cos[row], -dx * sin[row], half_v[row])
+    low_u, high_u = _interval(sin[row], dx * cos[row], half_u[row])
+    low_v, high_v = _interval(cos[row], -dx * sin[row], half_v[row])
     top = _first_centre(y[row] + np.maximum(low_u, low_v), height)
     bottom = _first_centre(y[row] + np.minimum(high_u, high_v), height)
     return _Columns(column, top, bottom, np.concatenate([[0], np.cumsum(stop - first)]))
 
 
 def _first_centre(edge: np.ndarray, size: int) -> np.ndarray:
-    """The first pixel with its centre at `edge` or beyond, as far as there are pixels."""
+    """The first pixel with its centre at `edge` or beyond, clipped to the image."""
     return np.clip(np.ceil(edge - 0.5), 0, size).astype(np.int64)
 
 
-def _stretch(slope: np.ndarray, base: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """From where to where |base + slope * y| <= half. All of y where the slope is 0: such columns are in reach."""
-    level = slope == 0
-    slope = np.where(level, 1, slope)
+def _interval(slope: np.ndarray, base: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The interval of y with |base + slope * y| <= half; all of y where the slope is 0: the column is in reach."""
+    constant = slope == 0
+    slope = np.where(constant, 1, slope)
     middle, radius = -base / slope, half / np.abs(slope)
-    return np.where(level, -np.inf, middle - radius), np.where(level, np.inf, middle + radius)
+    return np.where(constant, -np.inf, middle - radius), np.where(constant, np.inf, middle + radius)
 
 
 def _without(columns: _Columns, winner: np.ndarray, loser: np.ndarray, height: int) -> _Columns:
-    """The columns of shapes with consecutive columns, those of each loser without what its winners have there."""
+    """The columns of shapes with consecutive columns, without the pixels that each loser shares with its winners."""
     first = columns.column[np.minimum(columns.offsets[:-1], len(columns.column) - 1)]
     stop = first + np.diff(columns.offsets)
     start = np.maximum(first[winner], first[loser])
     ours = columns.offsets[loser] + start - first[loser]
     to_theirs = columns.offsets[winner] + start - first[winner] - ours
-    pair, run = _listed(ours, ours + np.maximum(np.minimum(stop[winner], stop[loser]) - start, 0))
+    pair, run = _enumerate_ranges(ours, ours + np.maximum(np.minimum(stop[winner], stop[loser]) - start, 0))
     theirs = run + to_theirs[pair]
     low = np.maximum(columns.top[run], columns.top[theirs])
     high = np.minimum(columns.bottom[run], columns.bottom[theirs])
-    cut = np.flatnonzero(low < high)
-    return _cut(columns, run[cut], low[cut], high[cut], height)
+    shared = np.flatnonzero(low < high)
+    return _subtract(columns, run[shared], low[shared], high[shared], height)
 
 
-def _cut(columns: _Columns, run: np.ndarray, low: np.ndarray, high: np.ndarray, height: int) -> _Columns:
-    """The columns without the rows `low` to below `high` of the stretches `run`, which may come several times.
+def _subtract(columns: _Columns, run: np.ndarray, low: np.ndarray, high: np.ndarray, height: int) -> _Columns:
+    """The columns without the rows `low` to below `high` of the runs `run`, which may be repeated.
 
-    Each stretch lies on its own piece of one line, so that the largest `high` so far never comes from another one.
+    Each run has its own range of one axis, so that a running maximum of `high` never comes from another run.
     """
     order = np.lexsort([low, run])
     run, low, high = run[order], low[order], high[order]
@@ -159,22 +159,22 @@ def _cut(columns: _Columns, run: np.ndarray, low: np.ndarray, high: np.ndarray, 
     covered = np.maximum.accumulate(high + line) if len(run) else high
     before = np.maximum(np.concatenate([[0], covered[:-1]])[: len(run)] - line, columns.top[run])
     last = np.append(run[1:] != run[:-1], True)[: len(run)]
-    uncut = np.ones(len(columns.top), bool)
-    uncut[run] = False
-    whole = np.flatnonzero(uncut)
+    untouched = np.ones(len(columns.top), bool)
+    untouched[run] = False
+    whole = np.flatnonzero(untouched)
     source = np.concatenate([whole, run, run[last]])
     top = np.concatenate([columns.top[whole], before, (covered - line)[last]])
     bottom = np.concatenate([columns.bottom[whole], low, columns.bottom[run[last]]])
-    left = np.flatnonzero(top < bottom)
-    left = left[np.argsort(source[left] * (height + 1) + top[left], kind="stable")]
-    source = source[left]
-    return _Columns(columns.column[source], top[left], bottom[left], np.searchsorted(source, columns.offsets))
+    kept = np.flatnonzero(top < bottom)
+    kept = kept[np.argsort(source[kept] * (height + 1) + top[kept], kind="stable")]
+    source = source[kept]
+    return _Columns(columns.column[source], top[kept], bottom[kept], np.searchsorted(source, columns.offsets))
 
 
-def _by_moments(masks: Masks, columns: _Columns) -> RotatedBoxes:
-    """Rectangles with the centre, the direction and the spread of the pixels, as large as the masks."""
+def _fit_moments(masks: Masks, columns: _Columns) -> RotatedBoxes:
+    """Rectangles with the centroid, orientation and second moments of the masks, scaled to their area."""
     owner, count = columns.owner, len(masks)
-    left, upper = masks.bounds.first, masks.bounds.upper  # near the mask numbers are small, and so is rounding
+    left, upper = masks.bounds.first, masks.bounds.upper  # relative coordinates are small, and so is rounding
     x, rows = columns.column - left[owner] + 0.5, (columns.bottom - columns.top).astype(float)
     low, high = columns.top - upper[owner], columns.bottom - upper[owner]
     mid = (low + high) / 2
@@ -188,37 +188,37 @@ def _by_moments(masks: Masks, columns: _Columns) -> RotatedBoxes:
     spread_y = total(rows * mid**2 + rows**3 / 12) / area - mean_y**2
     mixed = total(rows * x * mid) / area - mean_x * mean_y
     angle = np.arctan2(2 * mixed, spread_x - spread_y) / 2
-    middle, swing = (spread_x + spread_y) / 2, np.hypot((spread_x - spread_y) / 2, mixed)
-    long, short = np.sqrt(12 * (middle + swing)), np.sqrt(12 * np.maximum(middle - swing, 1 / 144))
+    mean, deviation = (spread_x + spread_y) / 2, np.hypot((spread_x - spread_y) / 2, mixed)
+    long, short = np.sqrt(12 * (mean + deviation)), np.sqrt(12 * np.maximum(mean - deviation, 1 / 144))
     scale = np.where(masks.area > 0, np.sqrt(area / (long * short)), 0)
     return RotatedBoxes(left + mean_x, upper + mean_y, long * scale, short * scale, angle)
 
 
-def _around(masks: Masks, columns: _Columns) -> RotatedBoxes:
-    """The smallest rectangles around the corners of all pixels; slanted ones less what only the corners stick out."""
+def _fit_bounding(masks: Masks, columns: _Columns) -> RotatedBoxes:
+    """Minimum-area rectangles around all pixel corners; slanted ones reduced by what only the corners protrude."""
     x, top, bottom = columns.column, columns.top, columns.bottom
     corners = np.stack([x, top, x + 1, top, x, bottom, x + 1, bottom], 1).reshape(-1, 2).astype(np.float32)
     edges = (4 * columns.offsets).tolist()
     none = ((0.0, 0.0), (0.0, 0.0), 0.0)
-    found = [cv2.minAreaRect(corners[start:stop]) if stop > start else none for start, stop in pairwise(edges)]
-    rows = [(x, y, length, width, turn) for (x, y), (length, width), turn in found]
-    x, y, length, width, turn = RotatedBoxes.of(np.array(rows, float)).columns
-    angle = np.radians(turn)
-    slanted = np.abs(np.sin(2 * angle)) > 1e-3  # OpenCV counts in single precision
-    spare = np.where(slanted, np.abs(np.cos(angle)) + np.abs(np.sin(angle)) - GAP, 0)
+    fits = [cv2.minAreaRect(corners[start:stop]) if stop > start else none for start, stop in pairwise(edges)]
+    rows = [(x, y, length, width, degrees) for (x, y), (length, width), degrees in fits]
+    x, y, length, width, degrees = RotatedBoxes.of(np.array(rows, float)).columns
+    angle = np.radians(degrees)
+    slanted = np.abs(np.sin(2 * angle)) > 1e-3  # OpenCV computes in single precision
+    spare = np.where(slanted, np.abs(np.cos(angle)) + np.abs(np.sin(angle)) - EDGE_GAP, 0)
     return RotatedBoxes(x, y, np.maximum(length - spare, 0), np.maximum(width - spare, 0), angle)
 
 
-def _refilled_overlap(masks: Masks, rectangles: RotatedBoxes) -> np.ndarray:
-    """The IoU of each mask with its rectangle, filled."""
+def _refilled_iou(masks: Masks, rectangles: RotatedBoxes) -> np.ndarray:
+    """The IoU of each mask with the mask of its rectangle."""
     each = np.arange(len(masks))
     shared, union = masks.overlap(_columns_in(rectangles, masks.shape).masks(masks.shape), each, each)
     return shared / np.maximum(union, 1)
 
 
-def _listed(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _enumerate_ranges(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """All (row, k) with k in start[row]:stop[row]."""
-    parts = list(ragged(start, stop))
-    if not parts:
+    chunks = list(ragged(start, stop))
+    if not chunks:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    return np.concatenate([rows for rows, _ in parts]), np.concatenate([index for _, index in parts])
+    return np.concatenate([rows for rows, _ in chunks]), np.concatenate([index for _, index in chunks])

@@ -1,4 +1,4 @@
-"""Finding the files that tables name, whatever stands in front of their names."""
+"""Find the files that tables name, with or without their folders."""
 
 from __future__ import annotations
 
@@ -10,40 +10,42 @@ from tallymark.io.folders import normalize_name, split_of_path
 
 
 class Finder:
-    """Files by the names that tables give them: by the whole path, else by the bare name if only one has it.
+    """Files by the names in tables: by the whole path, else by the file name if it is unique.
 
-    Slashes may lean either way, and a.WAV serves for a.wav if that is not there, as does another way to write é.
+    Backslashes count as slashes. If there is no exact match, upper and lower case and the Unicode form of accents are
+    ignored: a.WAV is found as a.wav.
     """
 
     def __init__(self, paths: Sequence[Path], root: Path) -> None:
-        self._root, self._by_name = root, defaultdict(list)
+        self._root = root
+        self._by_name: dict[str, list[Path]] = defaultdict(list)
         for path in paths:
             self._by_name[normalize_name(path.name)].append(path)
 
     def candidates(
-        self, name: str, near: Path | None = None, part: str | None = None, *, whole: bool = False
+        self, name: str, near: Path | None = None, split: str | None = None, *, whole: bool = False
     ) -> list[Path]:
-        """The files that a name may mean: one, none, or several rivals.
+        """The files that match a name: one, none, or several if it is ambiguous.
 
-        near, part: of rivals, those in this folder and of this part are meant.
-        whole: whether the folders in front of the name have to fit too.
+        near, split: of several matches, those in this folder and of this split are preferred.
+        whole: whether the folders before the name have to match too.
         """
         wanted = PurePosixPath(name.replace("\\", "/"))
-        alike = self._by_name.get(normalize_name(wanted.name), [])
-        same = [path for path in alike if path.name == wanted.name] or alike
+        similar = self._by_name.get(normalize_name(wanted.name), [])
+        matches = [path for path in similar if path.name == wanted.name] or similar
         tests: list[Callable[[Path], bool]] = [
-            lambda path: _ends(path, wanted),
-            lambda path: part is not None and split_of_path(path, self._root, part) == part,
+            lambda path: _ends_with(path, wanted),
+            lambda path: split is not None and split_of_path(path, self._root, split) == split,
             lambda path: path.parent == near,
         ]
         if whole:
-            same = [path for path in same if tests[0](path)]
-        for fits in tests:
-            if len(same) > 1:
-                same = [path for path in same if fits(path)] or same
-        return same
+            matches = [path for path in matches if tests[0](path)]
+        for test in tests:
+            if len(matches) > 1:
+                matches = [path for path in matches if test(path)] or matches
+        return matches
 
 
-def _ends(path: Path, wanted: PurePosixPath) -> bool:
-    """Whether a path ends with these folders and this name, however they are written."""
+def _ends_with(path: Path, wanted: PurePosixPath) -> bool:
+    """Whether a path ends with these folders and this name, in any spelling."""
     return normalize_name(str(Path(*path.parts[-len(wanted.parts) :]))) == normalize_name(str(Path(wanted)))

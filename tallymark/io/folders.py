@@ -1,4 +1,4 @@
-"""Finding files in folders as people unzip them."""
+"""Folders of data sets: their files, splits and names."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LIDAR_SUFFIXES = {".bin"}
 
 @dataclass(frozen=True)
 class Folder:
-    """All files below a folder, listed once, sorted; hidden ones aside."""
+    """All files below a folder, sorted, without hidden ones; listed once."""
 
     root: Path
     files: tuple[Path, ...]
 
     def named(self, *names: str) -> list[Path]:
-        """Files with one of these names, the ones nearest to the top first, in the order of the names."""
+        """Files with one of these names, those nearest to the root first, then in the order of the names."""
         rank = {name: at for at, name in enumerate(names)}
         found = [path for path in self.files if path.name in rank]
         return sorted(found, key=lambda path: (len(path.parts), rank[path.name], path))
@@ -36,32 +36,32 @@ class Folder:
         return [path for path in self.files if path.suffix.lower() in wanted]
 
     def below(self, folder: Path) -> Folder:
-        """The files below a folder of this one."""
+        """The files below a subfolder."""
         start = f"{folder}{os.sep}"
         return Folder(folder, tuple(path for path in self.files if str(path).startswith(start)))
 
 
 def open_folder(path: Path, problems: Problems) -> Folder | None:
-    """List a folder; None, with a problem, where there is none."""
+    """List a folder; None, with a problem, if there is none."""
     if not path.is_dir():
         found = "a file" if path.exists() else "nothing"
         problems.add(Problem("no_folder", str(path), found, "a folder", "check the path"))
         return None
 
-    def refuse(error: OSError) -> None:
+    def report(error: OSError) -> None:
         found, remedy = (error.strerror or type(error).__name__).lower(), "change its permissions"
         problems.add(Problem("unreadable_folder", str(error.filename), found, "a folder that can be listed", remedy))
 
     files = []
-    for place, folders, names in os.walk(path, onerror=refuse, followlinks=True):
-        shown = sorted(name for name in folders if not name.startswith((".", "__MACOSX")))
-        folders[:] = [name for name in shown if not _leads_back(path, Path(place, name))]
+    for place, folders, names in os.walk(path, onerror=report, followlinks=True):
+        visible = sorted(name for name in folders if not name.startswith((".", "__MACOSX")))
+        folders[:] = [name for name in visible if not _is_cycle(path, Path(place, name))]
         files += [Path(place, name) for name in names if not name.startswith(".")]
     return Folder(path, tuple(sorted(files)))
 
 
-def _leads_back(root: Path, folder: Path) -> bool:
-    """Whether a folder is a link to one that it lies in, so that walking on would never end."""
+def _is_cycle(root: Path, folder: Path) -> bool:
+    """Whether a folder is a symbolic link to one that contains it."""
     if not folder.is_symlink():
         return False
     target = folder.resolve()
@@ -70,7 +70,7 @@ def _leads_back(root: Path, folder: Path) -> bool:
 
 
 def media_files(folder: Path, suffixes: set[str], problems: Problems) -> list[Path]:
-    """All files with these suffixes, at any depth, sorted; hidden ones aside. None at all is a problem."""
+    """All files with these suffixes, at any depth, sorted, without hidden ones. None at all is a problem."""
     listed = open_folder(folder, problems)
     found = [] if listed is None else listed.ending(suffixes)
     if listed is not None and not found:
@@ -80,15 +80,12 @@ def media_files(folder: Path, suffixes: set[str], problems: Problems) -> list[Pa
 
 
 def normalize_name(name: str) -> str:
-    """A name as it is compared where files are looked for: in any case of letters, accents in either way of writing.
-
-    A Mac writes é as two characters, others mostly as one.
-    """
+    """A name for comparison: in lower case, and with accents in one Unicode form (macOS writes é as two characters)."""
     return unicodedata.normalize("NFC", name).casefold()
 
 
 def distinct_names(paths: Sequence[Path], root: Path, name: Callable[[Path], str]) -> dict[Path, str]:
-    """An id for each file: `name(path)`, with its folders below the root in front where several files share it."""
+    """An id for each file: `name(path)`, preceded by its folders below the root where several files share it."""
     short = {path: name(path) for path in paths}
     shared = Counter(short.values())
     return {
@@ -98,24 +95,24 @@ def distinct_names(paths: Sequence[Path], root: Path, name: Callable[[Path], str
 
 
 def test_folder(folder: Path) -> Path:
-    """The part of a data folder that a submission is about: its test folder if there is exactly one."""
+    """The folder of a data set that a submission is about: its test folder if there is exactly one."""
     tests = [path for path in sorted(folder.glob("test*")) if path.is_dir()]
     return tests[0] if len(tests) == 1 else folder
 
 
 def split_of_path(path: Path, root: Path, default: str = "train") -> str:
-    """Which part of a data set a file belongs to, by the outermost folder that names one: train, val or test."""
+    """The split of a file, by the outermost folder that names one: train, val or test."""
     for name in path.relative_to(root).parts[:-1]:
         word = FIRST_WORD.match(name.lower())
-        if word and word[0] in PARTS:
-            return PARTS[word[0]]
+        if word and word[0] in SPLIT_WORDS:
+            return SPLIT_WORDS[word[0]]
     return default
 
 
 FIRST_WORD = re.compile("[a-z]+")
-PARTS = {
+SPLIT_WORDS = {
     "train": "train", "training": "train",
     "val": "val", "valid": "val", "validation": "val", "dev": "val", "development": "val",
     "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
 }  # fmt: skip
-"""Words that the name of a part's folder begins with: `val_set` is one, `valley_farm` is not."""
+"""First words of the names of folders of a split: `val_set` is one, `valley_farm` is not."""

@@ -1,4 +1,4 @@
-"""Media: photographs, recordings and sweeps, and what one look at a file tells."""
+"""Media files: images, recordings and sweeps, and what their inspection returns."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ A = TypeVar("A")
 B = TypeVar("B")
 P = ParamSpec("P")
 THUMBNAIL = 48
-"""Side of a look's grey thumbnail in pixels: a 3 x 3 grid of cells of 16 px."""
+"""Side of an inspection's grey thumbnail in pixels: a 3 x 3 grid of cells of 16 px."""
 
 
 class BadMedia(Exception):
-    """A file that cannot be used: the kind of fault, what was found, and what to do."""
+    """A file that cannot be used: the kind of problem, what was found, and what to do."""
 
     def __init__(self, kind: str, found: str, remedy: str = "get the file again, or exclude the item") -> None:
         super().__init__(found)
-        self.kind, self.found, self.remedy = kind, found, remedy
+        self.kind = kind
+        self.found = found
+        self.remedy = remedy
 
 
 @dataclass(frozen=True, eq=False)
 class Inspection:
-    """What was seen when a file was opened and read to its end.
+    """The properties of a file that was opened and read to its end.
 
-    extent: (width, height) in pixels, (seconds, samples a second), or (points, columns).
-    thumbnail: 48 x 48 grey pixels: the picture, the spectrogram, or the view from above.
-    faults: what is odd although the file can be used, as (kind, found, expected, remedy).
+    extent: (width, height) in pixels, (seconds, samples per second), or (points, columns).
+    thumbnail: 48 x 48 grey pixels of the image, the spectrogram, or the bird's-eye view.
+    digest: fingerprint of the bytes.
+    faults: warnings about a file that can be used, as (kind, found, expected, remedy).
     """
 
     extent: tuple[float, float]
@@ -60,7 +63,7 @@ class Medium:
 def flush_on_damage(
     stage: Callable[Concatenate[Iterator[A], P], Iterator[B]],
 ) -> Callable[Concatenate[Iterator[A], P], Iterator[B]]:
-    """A stage of a stream that gives out what it holds where its source turns out to be damaged, and then fails too."""
+    """Decorate a stage of a stream: if its source raises `BadMedia`, it yields what it has buffered, then raises it."""
 
     @wraps(stage)
     def run(source: Iterator[A], /, *given: P.args, **named: P.kwargs) -> Iterator[B]:

@@ -1,6 +1,6 @@
-"""The interlocking JSON tables of a drive: read in bounded memory, with every token that leads nowhere reported.
+"""The relational JSON tables of nuScenes: read in bounded memory, with every dangling token reported.
 
-nuScenes and Lyft publish the same thirteen tables. A row is a flat object with a `token`; other tables name it.
+Thirteen tables; a row is a flat object with a `token`, by which other tables refer to it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ COLUMNS: dict[str, Schema] = {
     "sensor": {"channel": TEXT, "modality": TEXT},
     "visibility": {"level": TEXT},
 }
-"""What is read of each table, beside the token."""
+"""The columns that are read of each table, besides the token."""
 OPTIONAL = {"camera_intrinsic", "logfile", "attribute_tokens", "is_key_frame", "level", "log_tokens"}
 VECTORS = {"rotation": 4, "translation": 3, "size": 3}
 REFERENCES = [
@@ -71,7 +71,7 @@ REFERENCES = [
     ("sample_data", "calibrated_sensor_token", "calibrated_sensor"),
     ("scene", "log_token", "log"),
 ]
-"""Table, column, and the table whose tokens the column names."""
+"""Foreign keys: table, column, and the table whose tokens the column holds."""
 CHUNK = 1 << 24
 BETWEEN = re.compile(rb"\}\s*,\s*\{")
 GAP = re.compile(r"[\s,]*")
@@ -80,17 +80,17 @@ Tables = dict[str, pl.DataFrame]
 
 
 def read_tables(folder: Path, problems: Problems, *, annotated: bool) -> Tables:
-    """All thirteen tables; one that is missing or unreadable is a problem, and empty here."""
-    needless = {"attribute", "visibility", "map"} | (set() if annotated else {"sample_annotation", "instance"})
+    """All thirteen tables; one that is missing or unreadable is a problem, and empty in the result."""
+    optional = {"attribute", "visibility", "map"} | (set() if annotated else {"sample_annotation", "instance"})
     tables = {}
     for name, columns in COLUMNS.items():
         path, schema = folder / f"{name}.json", {"token": TEXT, **columns}
         if path.is_file():
             table = _read(path, schema, problems)
-            tables[name] = _sound(table, path, problems)
+            tables[name] = _valid_rows(table, path, problems)
             continue
         tables[name] = pl.DataFrame(schema=schema)
-        if name not in needless:
+        if name not in optional:
             expected, remedy = "the table " + name, "unzip the tables again"
             problems.add(Problem("missing_table", str(path), "nothing", expected, remedy))
     _report_dangling(folder, tables, problems)
@@ -98,7 +98,7 @@ def read_tables(folder: Path, problems: Problems, *, annotated: bool) -> Tables:
 
 
 def _read(path: Path, schema: Schema, problems: Problems) -> pl.DataFrame:
-    """The wanted columns of a list of flat objects, a chunk of it at a time."""
+    """The columns of a list of flat objects, parsed in chunks."""
     none = pl.DataFrame(schema=schema)
     try:
         if not _is_list(path):
@@ -113,7 +113,7 @@ def _read(path: Path, schema: Schema, problems: Problems) -> pl.DataFrame:
 
 
 def _is_list(path: Path) -> bool:
-    """Whether the text begins and ends as a list: one that was cut between two rows does not."""
+    """Whether the text begins and ends as a list: one that was truncated between two rows does not."""
     with path.open("rb") as file:
         start = file.read(64)
         file.seek(-min(64, path.stat().st_size), os.SEEK_END)
@@ -121,7 +121,7 @@ def _is_list(path: Path) -> bool:
 
 
 def _objects(path: Path) -> Iterator[bytes]:
-    """A list of objects as lines of one object each. Where a text holds braces, these are no JSON."""
+    """A list of objects as lines of one object each. If a string contains braces, the lines are not valid JSON."""
     rest = b""
     with path.open("rb") as file:
         while block := file.read(CHUNK):
@@ -135,27 +135,27 @@ def _objects(path: Path) -> Iterator[bytes]:
 
 
 def _read_by_row(path: Path, schema: Schema, problems: Problems) -> pl.DataFrame:
-    """The careful way: every object up to the first fault of the text, with null for values of the wrong form."""
+    """The slow path: every object up to the first syntax error, with null for values of the wrong type."""
     text = path.read_bytes().decode("utf-8-sig", "replace").strip()
     rows, found = _values(text)
     if not found and not all(isinstance(row, dict) for row in rows):
-        found = "values that are no objects"
+        found = "values that are not objects"
     if found:
-        expected, remedy = "a list of objects", "unzip it again; what can be read was"
+        expected, remedy = "a list of objects", "unzip it again; the rows before the error are used"
         problems.add(Problem("bad_json", str(path), found, expected, remedy))
     objects = [row for row in rows if isinstance(row, dict)]
-    columns = {name: [_fitting(row.get(name), kind) for row in objects] for name, kind in schema.items()}
+    columns = {name: [_typed(row.get(name), dtype) for row in objects] for name, dtype in schema.items()}
     return pl.DataFrame(columns, schema=schema)
 
 
 def _values(text: str) -> tuple[list[Any], str]:
-    """The values of a list in JSON, and what is wrong with it where it ends too early."""
+    """The values of a JSON list, and the syntax error that ends it, if any."""
     if not text.startswith("["):
         return [], clip(text) if text else "an empty file"
     rows: list[Any] = []
     decoder, at = json.JSONDecoder(), 1
     while True:
-        at = GAP.match(text, at).end()  # type: ignore[union-attr]  # it also matches nothing
+        at = GAP.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty string too
         if text[at : at + 1] == "]":
             return rows, ""
         try:
@@ -165,20 +165,20 @@ def _values(text: str) -> tuple[list[Any], str]:
         rows.append(row)
 
 
-def _fitting(value: object, kind: object) -> object:
-    """The value, if it is of this kind; else None."""
-    if isinstance(kind, pl.List):
-        inner = [_fitting(each, kind.inner) for each in value] if isinstance(value, list) else [None]
+def _typed(value: object, dtype: object) -> object:
+    """The value, if it is of this type; else None."""
+    if isinstance(dtype, pl.List):
+        inner = [_typed(each, dtype.inner) for each in value] if isinstance(value, list) else [None]
         return None if None in inner else inner
-    if kind == NUMBER:
+    if dtype == NUMBER:
         if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > sys.float_info.max:
             return None
         return float(value)
-    return value if isinstance(value, str if kind == TEXT else bool) else None
+    return value if isinstance(value, str if dtype == TEXT else bool) else None
 
 
-def _sound(table: pl.DataFrame, path: Path, problems: Problems) -> pl.DataFrame:
-    """The rows that have all their values; the others are reported."""
+def _valid_rows(table: pl.DataFrame, path: Path, problems: Problems) -> pl.DataFrame:
+    """The rows with valid values in all columns; the others are reported."""
     faults = {}
     for name in table.columns:
         bad = pl.lit(False) if name in OPTIONAL else pl.col(name).is_null()
@@ -195,35 +195,35 @@ def _sound(table: pl.DataFrame, path: Path, problems: Problems) -> pl.DataFrame:
         faults[name] = bad.fill_null(True)
     wrong = table.select(**faults)
     faulty = wrong.select(pl.any_horizontal(pl.all())).to_series()
-    again = table["token"].is_first_distinct().not_() & ~faulty
+    duplicate = table["token"].is_first_distinct().not_() & ~faulty
     named = wrong.with_columns(of=table["token"]).filter(faulty).rows(named=True)
-    expected, remedy = "a value of the right form in every column", "mend the row"
+    expected, remedy = "a valid value in every column", "correct the row"
     problems.add_each(
         "bad_row",
         str(path),
         named,
-        lambda row: Problem("bad_row", str(path), _told(row), expected, remedy),
+        lambda row: Problem("bad_row", str(path), _invalid_columns(row), expected, remedy),
     )
     problems.add_each(
         "duplicate_token",
         str(path),
-        table["token"].filter(again).to_list(),
+        table["token"].filter(duplicate).to_list(),
         lambda token: Problem(
             "duplicate_token", str(path), f"{clip(token)} of an earlier row", "a token of its own", "drop the row"
         ),
     )
-    return table.filter(~(faulty | again))
+    return table.filter(~(faulty | duplicate))
 
 
-def _told(row: dict[str, Any]) -> str:
-    """Which columns of a row lack a value that can be used."""
+def _invalid_columns(row: dict[str, Any]) -> str:
+    """The columns of a row without a valid value."""
     bad = ", ".join(name for name, wrong in row.items() if wrong is True)
-    return f"no proper {bad} in row {row['of'] and clip(row['of'])}"
+    return f"no valid {bad} in row {row['of'] and clip(row['of'])}"
 
 
 def _dangling(file: str, column: str, expected: str, row: tuple[str, str]) -> Problem:
-    """The problem of a row, given by its token and the one that it names in vain."""
-    found, remedy = f"{clip(row[1])} in row {clip(row[0])}", "mend the reference, or drop the row"
+    """The problem of a row, given by its token and the dangling one that it refers to."""
+    found, remedy = f"{clip(row[1])} in row {clip(row[0])}", "correct the reference, or drop the row"
     return Problem("dangling_token", file, found, expected, remedy, column=column)
 
 
@@ -233,7 +233,7 @@ def _report_dangling(folder: Path, tables: Tables, problems: Problems) -> None:
         named = tables[name].select("token", pl.col(column)).drop_nulls()
         if isinstance(named.schema[column], pl.List):
             named = named.explode(column).drop_nulls()
-        if not tables[target].height:  # one problem, not one for each row that names it
+        if not tables[target].height:  # one problem, not one for each row that refers to it
             if named.height and (folder / f"{target}.json").is_file():
                 empty.add(target)
             continue
@@ -242,12 +242,12 @@ def _report_dangling(folder: Path, tables: Tables, problems: Problems) -> None:
         rows = lost.select("token", column).rows()
         problems.add_each("dangling_token", file, rows, partial(_dangling, file, column, expected))
     for target in sorted(empty):
-        file, expected = str(folder / f"{target}.json"), "the rows that other tables name"
-        problems.add(Problem("empty_table", file, "no row that can be used", expected, "unzip the tables again"))
+        file, expected = str(folder / f"{target}.json"), "the rows that other tables refer to"
+        problems.add(Problem("empty_table", file, "no valid row", expected, "unzip the tables again"))
 
 
 def sample_tokens(folder: Path, problems: Problems) -> list[str]:
-    """The tokens of `sample.json`, wherever it lies below the folder (that of the test set if there are several)."""
+    """The tokens of the `sample.json` below a folder; of several, that of the test set."""
     tables = sorted(folder.rglob("sample.json"), key=lambda path: ("test" not in str(path.relative_to(folder)), path))
     if not tables:
         problems.add(
@@ -265,7 +265,7 @@ def sample_tokens(folder: Path, problems: Problems) -> list[str]:
 
 
 def is_json(path: str | Path) -> bool:
-    """Whether a file begins as a JSON object does, and as no CSV file."""
+    """Whether a file begins like a JSON object, unlike a CSV file."""
     try:
         with Path(path).open("rb") as file:
             return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"

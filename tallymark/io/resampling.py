@@ -1,4 +1,4 @@
-"""Sound at another rate, whole or in pieces as it is read."""
+"""Resampling of audio, whole or block by block as it is read."""
 
 from __future__ import annotations
 
@@ -10,91 +10,101 @@ import numpy as np
 
 from tallymark.io.media import flush_on_damage
 
-KEPT = 0.45
-"""What lies below this share of the wanted rate stays as it was."""
-ROOM = 4
-"""A first thinning leaves at least so many times the wanted rate, so that a short filter will do."""
-OUT = 8
-"""Samples of a thinned sound that are made together."""
-TOGETHER = 1 << 18
-"""Products of a matrix product: few enough that it stays on one core, since others have their own work."""
-SHARPNESS, TRANSITION = 9.4, 6.0
-"""Of the filter's window (Kaiser): what would be folded back is 94 dB fainter; and how long that makes the filter."""
+PASSBAND = 0.45
+"""Edge of the passband, as a share of the target rate."""
+MIN_OVERSAMPLING = 4
+"""A first decimation leaves at least so many times the target rate, so that a short filter suffices."""
+BLOCK_OUTPUTS = 8
+"""Output samples that are computed together."""
+MATMUL_SIZE = 1 << 18
+"""Multiplications in one matrix product: few enough that it stays on one core, since other threads work too."""
+KAISER_BETA = 9.4
+"""Of the Kaiser window: aliases are attenuated by 94 dB."""
+FILTER_LENGTH = 6.0
+"""Length of the filter in output samples, divided by the relative width of the transition band."""
 
 
-def resample(samples: np.ndarray, rate: int, wanted: int) -> np.ndarray:
-    """The same sound at another rate, without aliases."""
-    if rate == wanted:
+def resample(samples: np.ndarray, rate: int, target_rate: int) -> np.ndarray:
+    """The samples at another rate, without aliases."""
+    if rate == target_rate:
         return samples
     import soxr
 
-    return soxr.resample(samples, rate, wanted)
+    return soxr.resample(samples, rate, target_rate)
 
 
-def resample_blocks(pieces: Iterator[np.ndarray], rate: int, wanted: int) -> Iterator[np.ndarray]:
-    """The same, piece by piece, as float32. A multiple of the wanted rate is thinned, which is quicker than soxr."""
-    by = decimation_factor(rate, wanted)
+def resample_blocks(blocks: Iterator[np.ndarray], rate: int, target_rate: int) -> Iterator[np.ndarray]:
+    """Resample block by block to float32. A multiple of the target rate is decimated, which is faster than soxr."""
+    by = decimation_factor(rate, target_rate)
     if by > 1:
-        pieces, rate = decimate(pieces, by, KEPT * wanted * by / rate), rate // by
-    if rate > wanted and rate % wanted == 0:
-        return decimate(pieces, rate // wanted, KEPT)
-    return (np.asarray(piece, np.float32) for piece in pieces) if rate == wanted else _streamed(pieces, rate, wanted)
+        blocks, rate = decimate(blocks, by, PASSBAND * target_rate * by / rate), rate // by
+    if rate > target_rate and rate % target_rate == 0:
+        return decimate(blocks, rate // target_rate, PASSBAND)
+    if rate == target_rate:
+        return (np.asarray(block, np.float32) for block in blocks)
+    return _resample_with_soxr(blocks, rate, target_rate)
 
 
 @flush_on_damage
-def _streamed(pieces: Iterator[np.ndarray], rate: int, wanted: int) -> Iterator[np.ndarray]:
+def _resample_with_soxr(blocks: Iterator[np.ndarray], rate: int, target_rate: int) -> Iterator[np.ndarray]:
     import soxr
 
-    changed = soxr.ResampleStream(rate, wanted, 1, "float32")
-    for piece in pieces:
-        yield changed.resample_chunk(np.asarray(piece, np.float32))
-    yield changed.resample_chunk(np.empty(0, np.float32), last=True)
+    stream = soxr.ResampleStream(rate, target_rate, 1, "float32")
+    for block in blocks:
+        yield stream.resample_chunk(np.asarray(block, np.float32))
+    yield stream.resample_chunk(np.empty(0, np.float32), last=True)
 
 
-def decimation_factor(rate: int, wanted: int) -> int:
-    """By how much a rate is thinned at first, to be well above the wanted one still, and a multiple if it was; or 1."""
-    largest, parts = rate // (ROOM * wanted), rate // wanted if rate % wanted == 0 else rate
-    return next((by for by in range(largest, 1, -1) if parts % by == 0), 1)
+def decimation_factor(rate: int, target_rate: int) -> int:
+    """The factor of a first decimation, or 1.
+
+    The rate stays well above the target rate, and a multiple of it if it was one.
+    """
+    largest = rate // (MIN_OVERSAMPLING * target_rate)
+    divisible = rate // target_rate if rate % target_rate == 0 else rate
+    return next((by for by in range(largest, 1, -1) if divisible % by == 0), 1)
 
 
 @flush_on_damage
-def decimate(pieces: Iterator[np.ndarray], by: int, kept: float) -> Iterator[np.ndarray]:
-    """One sample for every so many: the weighted mean of those around it.
+def decimate(blocks: Iterator[np.ndarray], by: int, passband: float) -> Iterator[np.ndarray]:
+    """Low-pass filter, and keep one sample of every `by`.
 
-    kept: the share of the new rate below which sound stays as it was.
+    passband: its edge as a share of the new rate.
 
-    A block of samples is made by a matrix product from those that it stands for and those that the filter reaches.
-    Such stretches overlap, but those of every few blocks lie one after the other, and so are a matrix as they are.
+    Each group of `BLOCK_OUTPUTS` outputs is a matrix product of the input samples that the filter reaches. These
+    windows overlap, but every few groups they are adjacent, so that a reshape without copying makes them a matrix.
     """
-    weights = _weights(by, kept)
-    block, stretch = OUT * by, len(weights)
-    turns, rows = stretch // block, max(TOGETHER // weights.size, 1)
-    waiting = np.zeros((stretch - block) // 2, np.float32)  # the filter reaches half of its length back
-    taken, given = 0, 0
-    for piece in chain(pieces, [None]):
-        taken += 0 if piece is None else len(piece)
-        rest = np.zeros(stretch + block, np.float32) if piece is None else piece
-        waiting = np.concatenate([waiting, rest], dtype=np.float32)
-        count = max((len(waiting) - stretch) // block + 1, 0)
-        told = np.empty((count, OUT), np.float32)
-        for turn in range(turns):
-            own = told[turn::turns]
-            stretches = waiting[turn * block :][: len(own) * stretch].reshape(-1, stretch)
+    weights = _filter_matrix(by, passband)
+    step, window = BLOCK_OUTPUTS * by, len(weights)
+    phases = window // step
+    rows = max(MATMUL_SIZE // weights.size, 1)
+    pending = np.zeros((window - step) // 2, np.float32)  # the filter reaches half of its length back
+    samples_in, samples_out = 0, 0
+    for block in chain(blocks, [None]):
+        samples_in += 0 if block is None else len(block)
+        appended = np.zeros(window + step, np.float32) if block is None else block
+        pending = np.concatenate([pending, appended], dtype=np.float32)
+        count = max((len(pending) - window) // step + 1, 0)
+        output = np.empty((count, BLOCK_OUTPUTS), np.float32)
+        for phase in range(phases):
+            own = output[phase::phases]
+            windows = pending[phase * step :][: len(own) * window].reshape(-1, window)
             for start in range(0, len(own), rows):
-                np.matmul(stretches[start : start + rows], weights, out=own[start : start + rows])
-        waiting = waiting[count * block :]
-        yield told.ravel()[: round(taken / by) - given]
-        given += told.size
+                np.matmul(windows[start : start + rows], weights, out=own[start : start + rows])
+        pending = pending[count * step :]
+        yield output.ravel()[: round(samples_in / by) - samples_out]
+        samples_out += output.size
 
 
 @cache
-def _weights(by: int, kept: float) -> np.ndarray:
-    """(samples of a stretch, outputs): how much of each sample is in each of the outputs of a block."""
-    reach = -(-TRANSITION / (1 - 2 * kept) // OUT) * OUT  # in samples of the new rate, whole blocks of them
+def _filter_matrix(by: int, passband: float) -> np.ndarray:
+    """(window, BLOCK_OUTPUTS): the weight of each input sample of a window in each output."""
+    # In output samples, rounded up to whole groups of outputs.
+    reach = -(-FILTER_LENGTH / (1 - 2 * passband) // BLOCK_OUTPUTS) * BLOCK_OUTPUTS
     half = round(reach * by / 2)
     at = np.arange(1 - half, half)
-    bell = np.sinc(at / by) * np.kaiser(len(at), SHARPNESS)
-    weights = np.zeros((OUT * by + 2 * half, OUT), np.float32)
-    for number in range(OUT):
-        weights[number * by + 1 : number * by + 1 + len(at), number] = bell / bell.sum()
+    taps = np.sinc(at / by) * np.kaiser(len(at), KAISER_BETA)
+    weights = np.zeros((BLOCK_OUTPUTS * by + 2 * half, BLOCK_OUTPUTS), np.float32)
+    for output in range(BLOCK_OUTPUTS):
+        weights[output * by + 1 : output * by + 1 + len(at), output] = taps / taps.sum()
     return weights

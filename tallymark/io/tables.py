@@ -1,8 +1,8 @@
-"""CSV in and out: every cell as text, with the physical line it stands on.
+"""Read and write CSV: every cell as text, with the physical line of each row.
 
 Stricter than a data-frame reader: a row with too few or too many fields, an unbalanced quote, a NUL byte or text
-that is not UTF-8 is a problem with its line, never a guess. One line is one row: no cell here spans lines.
-Forgiving where nothing can be misread: byte-order mark, CRLF, blank lines, blanks around a cell.
+that is not UTF-8 is a problem with its line number. One line is one row: no cell spans several lines.
+Tolerated, because nothing can be misread: byte-order mark, CRLF, blank lines, whitespace around a cell.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ FOREIGN = {
     b"\x1f\x8b": ("a gzip archive", "unpack it first"),
     b"PK\x03\x04": ("a zip archive or spreadsheet", "unpack it, or save the sheet as CSV"),
 }
-"""First bytes of files that people hand in by mistake: what they are, and what to do."""
+"""First bytes of other file types that are submitted by mistake: what they are, and what to do."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """A CSV file as text columns; `line[i]` is the physical line of row i.
 
-    `padded`: whether cells may have blanks around them.
+    padded: whether cells may be surrounded by whitespace.
     """
 
     file: str
@@ -47,7 +47,7 @@ class Table:
         return self.cells.columns
 
     def text(self, column: str) -> pl.Series:
-        """The column's cells without the blanks around them."""
+        """The cells of a column without surrounding whitespace."""
         return self.cells[column].str.strip_chars(BLANKS) if self.padded else self.cells[column]
 
     def filter(self, rows: np.ndarray) -> Table:
@@ -66,7 +66,7 @@ class Table:
         ids: pl.Series | None = None,
         found: Callable[[int], str] | None = None,
     ) -> None:
-        """Add one problem for each row number in `rows`; `found(row)` says what was found (default: the cell)."""
+        """Add one problem for each index in `rows`; `found(row)` describes what was found (default: the cell)."""
         problems.add_each(
             kind,
             self.file,
@@ -85,7 +85,7 @@ class Table:
 
 
 def read_table(path: str | Path, problems: Problems) -> Table | None:
-    """Read a CSV file with a header. None if nothing in it can be used; then `problems` says why."""
+    """Read a CSV file with a header. None, with a problem, if nothing in it can be used."""
     file = str(path)
     data = _read_bytes(path, problems)
     if data is None:
@@ -115,7 +115,7 @@ def write_frame(path: str | Path, table: pl.DataFrame) -> None:
 
 
 def number_text(values: np.ndarray) -> pl.Series:
-    """Numbers as the shortest text that reads back as the same number; whole numbers without a point."""
+    """Numbers as the shortest text that parses to the same number; whole numbers without a decimal point."""
     text = pl.Series(np.ascontiguousarray(values)).cast(pl.String)
     return text.str.strip_suffix(".0") if values.dtype.kind == "f" else text
 
@@ -140,11 +140,11 @@ def _read_bytes(path: str | Path, problems: Problems) -> bytes | None:
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n") if b"\n" in data else data.replace(b"\r", b"\n")
     if not data or data.isspace():
-        refuse("empty_file", "an empty file", "a header and rows", "check that the file was written to its end")
+        refuse("empty_file", "an empty file", "a header and rows", "check that the file is complete")
         return None
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        refuse("nul_byte", "a NUL byte", "text", "write the file again: it is binary or was cut off", line=line)
+        refuse("nul_byte", "a NUL byte", "text", "write the file again: it is binary or truncated", line=line)
         return None
     if not data.isascii():
         try:
@@ -163,15 +163,15 @@ def _header(line: str, file: str, problems: Problems) -> list[str] | None:
     if not names or repeated:
         found = f"the column {clip(min(repeated))} twice" if repeated else clip(line.strip(BLANKS))
         expected = "a header with one name for each column"
-        problems.add(Problem("bad_header", file, found, expected, "mend the first line", line=1))
+        problems.add(Problem("bad_header", file, found, expected, "correct the first line", line=1))
         return None
     return names
 
 
 def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | None:
-    """The quick way for a well-formed body: polars reads it, and its length proves each row whole.
+    """The fast path for a well-formed body: polars parses it, and the lengths of the cells prove each row complete.
 
-    None means "not obviously well-formed", and the body is then read line by line.
+    None if the body may be malformed; it is then parsed line by line.
     """
     if start == len(data):
         return pl.DataFrame(schema=dict.fromkeys(header, pl.String))
@@ -195,8 +195,8 @@ def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | N
         ends = np.append(ends, len(data))
     if cells.shape != (len(ends), len(header)):
         return None
-    # Polars fills rows that are too short and cuts some that are too long. But then the cells of the row, its
-    # separators and quotes are not together as long as its line.
+    # Polars pads rows that are too short and truncates some that are too long. In both cases the lengths of the
+    # cells, separators and quotes of the row do not add up to that of its line.
     written = np.diff(ends, prepend=start - 1) - 1 - np.diff(np.searchsorted(quotes, ends), prepend=0)
     read = cells.select(pl.sum_horizontal(pl.all().str.len_bytes())).to_series().to_numpy().astype(np.int64)
     if (written != read + len(header) - 1).any():
@@ -206,7 +206,7 @@ def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | N
 
 
 def _positions(data: bytes, start: int, character: str) -> np.ndarray:
-    """Where a character occurs from `start` on. In blocks, because the comparison needs a byte for each byte."""
+    """The positions of a character from `start` on. In blocks, since the comparison needs a byte per byte."""
     if data.find(character.encode(), start) < 0:
         return np.empty(0, np.int64)
     text, block = np.frombuffer(data, np.uint8), 1 << 22
@@ -215,7 +215,7 @@ def _positions(data: bytes, start: int, character: str) -> np.ndarray:
 
 
 def _enclose_fields(quotes: np.ndarray, data: bytes) -> bool:
-    """Whether every quote opens or closes a whole field."""
+    """Whether every quote is at the start or the end of a field."""
     text = np.frombuffer(data, np.uint8)
     opening, closing = quotes[::2], quotes[1::2]
     edges = np.concatenate([text[opening - 1], text[closing[closing < len(text) - 1] + 1]])
@@ -223,7 +223,7 @@ def _enclose_fields(quotes: np.ndarray, data: bytes) -> bool:
 
 
 def _parse_by_line(body: str, header: list[str], file: str, problems: Problems) -> Table:
-    """The careful way: every line on its own, each bad one a problem, the good ones kept."""
+    """The slow path: every line on its own; each malformed one is a problem, the others are kept."""
     rows: list[list[str]] = []
     lines: list[int] = []
     for line, text in enumerate(body.split("\n"), start=2):
@@ -248,10 +248,12 @@ _FIELD = re.compile(r'[ \t]*"([^"]*(?:""[^"]*)*)"[ \t\r]*(,|$)|([^",]*)(,|$)')
 
 
 def _fields(line: str) -> list[str] | None:
-    """The fields of one line, or None when a quote does not enclose a whole field."""
+    """The fields of one line; None if a quote does not enclose a whole field."""
     if '"' not in line:
         return line.split(",")
-    fields, at, separator = [], 0, ","
+    fields = []
+    at = 0
+    separator = ","
     while separator:
         match = _FIELD.match(line, at)
         if match is None:

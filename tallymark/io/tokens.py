@@ -12,7 +12,7 @@ import polars as pl
 from tallymark.io.tables import BLANKS
 
 CHUNK_BYTES = 1 << 23
-"""Text split at once: the tokens of a whole file as strings would need several times its size in memory."""
+"""Bytes that are split at once: the tokens of a whole file would need several times its size in memory."""
 
 NOT_AN_INTEGER = np.iinfo(np.int64).min
 NO_WORDS = pl.Series(dtype=pl.String)
@@ -20,10 +20,10 @@ NO_WORDS = pl.Series(dtype=pl.String)
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """The tokens of a column, all rows behind each other; row r has `counts[r]` of them.
+    """The tokens of a column, concatenated; row r has `counts[r]` of them.
 
-    A `values` entry is nan (or `NOT_AN_INTEGER`) where the token is not a number of the asked kind.
-    `words` are the tokens at the asked place of each record, e.g. class names.
+    values: the tokens as numbers; nan (or `NOT_AN_INTEGER`) where a token is not a number of the requested type.
+    words: the last token of each record, e.g. class names.
     """
 
     values: np.ndarray
@@ -34,20 +34,20 @@ class Tokens:
 def read_numbers(
     cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64] = pl.Float64, separator: str = " "
 ) -> Tokens:
-    """Split cells (without blanks at their ends) at blanks, or another separator, and read every token as a number."""
+    """Split stripped cells at whitespace, or another separator, and parse every token as a number."""
     return _read(cells, kind, 0, separator)
 
 
 def read_records(cells: pl.Series, width: int) -> Tokens:
-    """Split cells at blanks into records of `width` tokens: numbers, and one word at the end of each.
+    """Split cells at whitespace into records of `width` tokens: numbers, and one word at the end of each.
 
-    Rows whose count is not a multiple of `width` are left out of the words (and are a problem to report).
+    The words of rows whose count is not a multiple of `width` are dropped; the caller reports these rows.
     """
     return _read(cells, pl.Float64, width)
 
 
 def split_cell(cell: str) -> list[str]:
-    """The tokens of one cell, for a message: cut at the same blanks, where `str.split` knows many more."""
+    """The tokens of one cell, for a message: split at the same characters, of which `str.split` has many more."""
     return _TOKEN.findall(cell)
 
 
@@ -81,7 +81,7 @@ def _read_chunk(
     texts = cells if filled.all() else cells.filter(pl.Series(filled))
     lists, numbers = _split(texts, separator, kind)
     words = len(numbers) // width if width else 0
-    if numbers.null_count() > words:  # perhaps blanks other than single spaces
+    if numbers.null_count() > words:  # perhaps whitespace other than single spaces
         lists, numbers = _split(texts.str.replace_all(f"[{BLANKS}]+", " "), separator, kind)
     counts = np.zeros(len(cells), np.int64)
     counts[filled] = lists.list.len().to_numpy()
@@ -97,6 +97,6 @@ def _read_chunk(
 
 
 def _split(texts: pl.Series, separator: str, kind: type[pl.Float64] | type[pl.Int64]) -> tuple[pl.Series, pl.Series]:
-    """The tokens of each text, and all of them as numbers (null where they are none)."""
+    """The tokens of each text, and all of them as numbers (null where a token is not a number)."""
     lists = texts.str.split(separator)
     return lists, lists.explode().cast(kind, strict=False)

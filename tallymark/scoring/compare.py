@@ -1,4 +1,4 @@
-"""Is submission B better than A? The difference item by item, and how sure it is."""
+"""Paired comparison of two submissions: the difference item by item, with a bootstrap confidence interval."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from tallymark.core.console import as_text, plural, progress, show_table
+from tallymark.core.console import as_text, progress, show_table
+from tallymark.core.humanize import plural
 from tallymark.scoring.score import Score
 
 if TYPE_CHECKING:
@@ -20,10 +21,11 @@ RESAMPLES = 2_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """B against A on the same items. Prints as a table.
+    """B compared with A on the same items. Prints as a table.
 
-    `low` and `high` bound the difference B - A: a 95 % interval from resampling items with replacement, both
-    submissions on the same draw. `changes` lists the items whose score differs, greatest change first.
+    low, high: 95 % bootstrap interval of the difference B - A, from resampling items with replacement, with the same
+        sample for both submissions.
+    changes: the items whose score differs, largest change first.
     """
 
     a: Score
@@ -55,7 +57,7 @@ class Comparison:
         values = f"A {self.a.value:.6f}  B {self.b.value:.6f}  B - A [bold]{self.difference:+.6f}[/bold]"
         to.print(f"[bold]{self.a.challenge}[/bold]  {values}", highlight=False)
         to.print(f"95 % interval {self.low:+.6f} … {self.high:+.6f}: [bold]{self.verdict}[/bold]", highlight=False)
-        title = f"greatest of {plural(self.changes.height, 'changed item')}"
+        title = f"largest of {plural(self.changes.height, 'changed item')}"
         show_table(title, self.changes.columns, self.changes.head(10).rows(), to)
 
     def as_dict(self) -> dict[str, object]:
@@ -77,7 +79,7 @@ class Comparison:
 
 
 def compare_scores(a: Score, b: Score, *, seed: int = 0, resamples: int = RESAMPLES) -> Comparison:
-    """Compare two scores of the same truth."""
+    """Compare two scores on the same truth."""
     joined = a.items.select("item", pl.col("score").alias("a")).join(
         b.items.select("item", pl.col("score").alias("b")), on="item", how="full", coalesce=True
     )
@@ -91,15 +93,15 @@ def compare_scores(a: Score, b: Score, *, seed: int = 0, resamples: int = RESAMP
 
 
 def _interval(a: Score, b: Score, seed: int, resamples: int) -> tuple[float, float]:
-    # Scores may list further items of their own (recordings with detections only): resample all by name.
+    # A score may have further items (recordings with false positives only): resample the union by name.
     names = pl.concat([a.items["item"], b.items["item"]]).unique(maintain_order=True)
     position = pl.DataFrame({"item": names, "at": np.arange(len(names))})
     at_a, at_b = (s.items.join(position, on="item", how="left", maintain_order="left")["at"].to_numpy() for s in (a, b))
-    draw = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     differences = np.empty(resamples)
-    for round_ in progress(range(resamples), "resampling"):
-        weight = np.bincount(draw.integers(0, max(1, len(names)), len(names)), minlength=len(names))
-        differences[round_] = b.total(weight[at_b]) - a.total(weight[at_a])
+    for sample in progress(range(resamples), "resampling"):
+        weight = np.bincount(rng.integers(0, max(1, len(names)), len(names)), minlength=len(names))
+        differences[sample] = b.total(weight[at_b]) - a.total(weight[at_a])
     if np.isnan(differences).all():
         return math.nan, math.nan
     low, high = np.nanquantile(differences, [0.025, 0.975])

@@ -1,4 +1,4 @@
-"""Greedy matching: who is asked first takes what it likes best of what is left. All items and thresholds at once."""
+"""Greedy matching of predictions to truth, vectorized over all items and thresholds."""
 
 from __future__ import annotations
 
@@ -11,61 +11,65 @@ from tallymark.geometry import Pairs
 Match = Literal["best_unmatched", "best_overall", "first_unmatched"]
 
 
-def greedy_match(chooser: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The positions of the edges that a greedy matching takes.
+def greedy_match(prediction: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """The indices of the candidate pairs (prediction, truth) that a greedy matching selects.
 
-    Edges come sorted: by the turn of their chooser, and for one chooser by liking. In every round, each
-    chooser points at the best edge it still has; it gets it if nobody with an earlier turn still has an
-    edge to the same thing, because then nobody can take it away. That decides as one-by-one does, in a few rounds.
+    The pairs are sorted: by the rank of their prediction, and for one prediction by preference. In every round, each
+    prediction proposes the first of its remaining pairs; it is matched if no prediction of higher rank has a remaining
+    pair with the same truth. The result is that of the sequential algorithm, in a few vectorized rounds.
     """
-    things, thing = np.unique(chosen, return_inverse=True)
-    left = np.arange(len(chooser))
-    taken = []
-    while len(left):
-        who, what = chooser[left], thing[left]
-        new = np.append(True, who[1:] != who[:-1])
-        favourite, number = np.flatnonzero(new), np.cumsum(new) - 1
-        earliest = np.full(len(things), len(left))
-        np.minimum.at(earliest, what, np.arange(len(left)))
-        sure = favourite[who[earliest[what[favourite]]] == who[favourite]]
-        taken.append(left[sure])
-        gone, served = np.zeros(len(things), bool), np.zeros(len(favourite), bool)
-        gone[what[sure]] = True
-        served[number[sure]] = True
-        left = left[~gone[what] & ~served[number]]
-    return np.sort(np.concatenate(taken)) if taken else left
+    truths, truth = np.unique(truth, return_inverse=True)
+    remaining = np.arange(len(prediction))
+    matched = []
+    while len(remaining):
+        left, right = prediction[remaining], truth[remaining]
+        is_first = np.append(True, left[1:] != left[:-1])
+        proposal, index = np.flatnonzero(is_first), np.cumsum(is_first) - 1
+        earliest = np.full(len(truths), len(remaining))
+        np.minimum.at(earliest, right, np.arange(len(remaining)))
+        accepted = proposal[left[earliest[right[proposal]]] == left[proposal]]
+        matched.append(remaining[accepted])
+        truth_is_matched = np.zeros(len(truths), bool)
+        truth_is_matched[right[accepted]] = True
+        prediction_is_matched = np.zeros(len(proposal), bool)
+        prediction_is_matched[index[accepted]] = True
+        remaining = remaining[~truth_is_matched[right] & ~prediction_is_matched[index]]
+    return np.sort(np.concatenate(matched)) if matched else remaining
 
 
-def match(pairs: Pairs, level: np.ndarray, steps: int, turn: np.ndarray, mode: Match) -> np.ndarray:
+def match(pairs: Pairs, level: np.ndarray, steps: int, rank: np.ndarray, mode: Match) -> np.ndarray:
     """Match predictions (`pairs.second`) to truths (`pairs.first`) at several thresholds.
 
     Parameters
     ----------
-    level: of each pair, how many of the `steps` thresholds (from the lowest on) its IoU passes.
-    turn: of each prediction, a number that is lower the earlier it is asked (ties: order of the rows).
+    level: for each pair, how many of the `steps` thresholds (from the lowest on) its IoU passes.
+    rank: for each prediction, a number that is lower the earlier it is matched (ties: order of the rows).
+    mode: which truth a prediction is matched to: the one with the largest IoU of those unmatched, or of all, or the
+        first unmatched one.
 
     Returns
     -------
-    (pairs, steps): whether the pair is matched at the threshold.
+    (pairs, steps) booleans: whether the pair is matched at the threshold.
     """
     first, second = pairs.first, pairs.second
-    liking = np.zeros(len(pairs)) if mode == "first_unmatched" else -pairs.iou
+    preference = np.zeros(len(pairs)) if mode == "first_unmatched" else -pairs.iou
     kept = np.flatnonzero(level > 0)
     if mode == "best_overall":
-        kept = kept[np.lexsort((first[kept], liking[kept], second[kept]))]
+        kept = kept[np.lexsort((first[kept], preference[kept], second[kept]))]
         kept = kept[np.append(True, np.diff(second[kept]) != 0)] if len(kept) else kept
-    alone = _only(first[kept]) & _only(second[kept])
-    easy, contested = kept[alone], kept[~alone]
-    contested = contested[np.lexsort((first[contested], liking[contested], second[contested], turn[second[contested]]))]
+    unique = _is_unique(first[kept]) & _is_unique(second[kept])
+    uncontested, contested = kept[unique], kept[~unique]
+    order = np.lexsort((first[contested], preference[contested], second[contested], rank[second[contested]]))
+    contested = contested[order]
     matched = np.zeros((len(pairs), steps), bool)
-    matched[easy] = np.arange(steps) < level[easy, None]
+    matched[uncontested] = np.arange(steps) < level[uncontested, None]
     for step in range(steps):
         passing = contested[level[contested] > step]
         matched[passing[greedy_match(second[passing], first[passing])], step] = True
     return matched
 
 
-def _only(values: np.ndarray) -> np.ndarray:
+def _is_unique(values: np.ndarray) -> np.ndarray:
     """Whether each value occurs once."""
-    lone: np.ndarray = np.bincount(values)[values] == 1 if len(values) else np.empty(0, bool)
-    return lone
+    unique: np.ndarray = np.bincount(values)[values] == 1 if len(values) else np.empty(0, bool)
+    return unique

@@ -1,4 +1,4 @@
-"""Hits and misses at a range of IoU thresholds, counted for every group of objects."""
+"""True positives at a range of IoU thresholds, counted for every group of objects."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ IouComparison = Literal["gt", "ge"]
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """What matching found. `twentieths` are the thresholds in steps of 0.05: 10 means 0.50.
+    """Matches of predictions to truths at several IoU thresholds.
 
-    `hits[g, k]` is the number of matched pairs of group g at threshold k; `truths` and `predictions` count objects.
-    `pairs` are all that can be a hit; `matched[p, k]` says whether pair p is one at threshold k.
+    twentieths: the thresholds in steps of 0.05: 10 means 0.50.
+    hits: (groups, thresholds) true positives. truths, predictions: (groups,) numbers of objects.
+    pairs: all pairs that can match. matched: (pairs, thresholds) whether they do.
     """
 
     twentieths: tuple[int, ...]
@@ -29,7 +30,7 @@ class Sweep:
     matched: np.ndarray
 
     def pool(self, groups: int) -> Sweep:
-        """Counts of so many larger groups, each of the same number of neighbours."""
+        """The counts of `groups` larger groups, each the sum of equally many consecutive ones."""
         each = len(self.truths) // max(groups, 1)
         hits = self.hits.reshape(groups, each, len(self.twentieths)).sum(axis=1)
         truths, predictions = (counts.reshape(groups, each).sum(axis=1) for counts in (self.truths, self.predictions))
@@ -48,7 +49,7 @@ def sweep(
     comparison: IouComparison = "gt",
     mode: Match = "best_unmatched",
 ) -> Sweep:
-    """Match the predictions of every group to its truths, the most confident first, at every threshold."""
+    """Match the predictions of every group to its truths, the highest confidence first, at every threshold."""
     pairs = truth.pairs(predicted, truth_group, predicted_group, least=twentieths[0] / 20)
     level = _level(pairs, twentieths, comparison)
     matched = match(pairs, level, len(twentieths), -confidence, mode)
@@ -64,7 +65,7 @@ def sweep(
 
 
 def _level(pairs: Pairs, twentieths: tuple[int, ...], comparison: IouComparison) -> np.ndarray:
-    """How many thresholds each pair passes. Compared as 20 I > k U: for whole pixels that is exact."""
+    """How many thresholds each pair passes. Compared as 20 I > k U, which is exact for whole pixels."""
     level = np.zeros(len(pairs), np.int64)
     scaled = 20 * pairs.intersection
     for k in twentieths:

@@ -40,7 +40,7 @@ def test_one_bad_value_costs_one_row(value: object, sets: Path, tmp_path: Path) 
     problems = tallymark.check("lyft", folder).problems
     assert problems.counts == {"bad_row": 1, "dangling_token": 1, "missing_media": 1}
     [row] = [problem for problem in problems if problem.kind == "bad_row"]
-    assert row.found.startswith("no proper translation in row")
+    assert row.found.startswith("no valid translation in row")
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"{}", b"hello", b"[1, 2]", b"[null]"])
@@ -143,4 +143,4 @@ def test_a_sensor_that_cannot_be_used_is_a_problem(column: str, value: object, t
     tables = read_tables(tmp_path, problems, annotated=False)
     assert tables["calibrated_sensor"]["token"].to_list() == ["a", "b"]
     [problem] = [problem for problem in problems if problem.kind == "bad_row"]
-    assert problem.found == f"no proper {column} in row 'c'"
+    assert problem.found == f"no valid {column} in row 'c'"

@@ -7,7 +7,7 @@ import re
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from tallymark.datasets.audio_dataset import DAY
+from tallymark.data.recording_days import DATE
 
 DATE_AND_TIME = re.compile(
     r"(?<!\d)((?:19|20)\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)[-_.T ]*([0-2]\d)[-_.:]?([0-5]\d)(?:[-_.:]?([0-5]\d))?(?!\d)"
@@ -35,7 +35,7 @@ def parse_recording_name(name: str) -> RecordingName:
     the folder is named after a date.
     """
     path = PurePosixPath(name.replace("\\", "/"))
-    for pattern in (DATE_AND_TIME, DAY):
+    for pattern in (DATE_AND_TIME, DATE):
         match = pattern.search(path.stem)
         if match is None:
             continue
@@ -44,7 +44,7 @@ def parse_recording_name(name: str) -> RecordingName:
             start = datetime.datetime.strptime(digits, "%Y%m%d%H%M%S")
         except ValueError:  # a 31st of February, 25 o'clock
             continue
-        folders = [folder for folder in path.parts[:-1] if not DAY.search(folder)]
+        folders = [folder for folder in path.parts[:-1] if not DATE.search(folder)]
         recorder = path.stem[: match.start()].strip(" _-.") or "".join(folders[-1:])
         return RecordingName(recorder, (start - EPOCH).total_seconds(), pattern is DATE_AND_TIME)
     return RecordingName(name, None, False)
