@@ -31,7 +31,7 @@ ALONE = Rank(torch.device("cpu"))
 
 
 class Noise:
-    """Twelve noise images with a box or a label each; their last pixel counts how often negatives were mined."""
+    """Twelve images of noise with a box or a label each; their last pixel counts how often negatives were mined."""
 
     def __init__(self, task: str) -> None:
         self.task = task

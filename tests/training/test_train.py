@@ -101,6 +101,7 @@ def interrupted(train_once: Callable[..., Any], stop_at: int, monkeypatch: pytes
     return steps[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "stop_at", "saved_at"),
     [
@@ -121,6 +122,7 @@ def test_a_resumed_training_equals_an_uninterrupted_one(
     assert (tmp_path / "resumed" / "recipe.toml").exists()
 
 
+@pytest.mark.slow
 def test_hard_negatives_are_the_same_after_resuming(
     sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +155,7 @@ def test_a_training_is_not_resumed_with_other_items(sets: Path, tmp_path: Path) 
     assert train(sets, "wheat", tmp_path / "run", epochs=1, resume=True).run.models
 
 
+@pytest.mark.slow
 def test_an_unreadable_image_is_skipped_and_reported(sets: Path, tmp_path: Path) -> None:
     """Whether in training or in evaluation; and once, although each of two models meets it."""
     folder = copy_of(sets, "wheat", tmp_path)
