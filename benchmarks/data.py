@@ -1,4 +1,4 @@
-"""Reading data sets, decoding media and making synthetic ones: ours beside bare libraries, each in its own process.
+"""Reading data sets, decoding media and writing synthetic ones, beside bare libraries, each in its own process.
 
     python -m benchmarks.data [WHAT ...] [--repeat N] [--out FOLDER]
 
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def folder_of(what: str, out: Path) -> Path:
-    """The data of a benchmark, made once."""
+    """The data of a benchmark, written once."""
     folder = out / what
     if not folder.exists():
         folder.mkdir(parents=True)
@@ -71,7 +71,7 @@ def compare(what: str, out: Path, repeat: int) -> None:
 
 
 def ours(name: str) -> Call:
-    """Objects (or items) that `tallymark.read` finds."""
+    """Objects (or items) that `tallymark.read` returns."""
 
     def call(folder: Path) -> int:
         import tallymark
@@ -146,20 +146,20 @@ def on_all_cores(read: Callable[[Path], Any], paths: Iterable[Path]) -> int:
         return sum(1 for _ in pool.map(read, paths))
 
 
-def pictures_bare(folder: Path) -> int:
+def images_bare(folder: Path) -> int:
     import cv2
 
     return on_all_cores(lambda path: cv2.imread(str(path), cv2.IMREAD_COLOR_RGB), folder.rglob("*.jpg"))
 
 
-def pictures_ours(folder: Path) -> int:
+def images_ours(folder: Path) -> int:
     from tallymark.io.images import read_image
 
     return on_all_cores(read_image, folder.rglob("*.jpg"))
 
 
-def pictures_checked(folder: Path) -> int:
-    """What a check does with each: decode to the end, size, thumbnail, fingerprint."""
+def images_checked(folder: Path) -> int:
+    """What `check` does with each image: decode to the end, size, thumbnail, digest."""
     from tallymark.io.images import inspect_image
 
     return on_all_cores(inspect_image, folder.rglob("*.jpg"))
@@ -205,7 +205,7 @@ def making(name: str, **options: Any) -> dict[str, Call]:
 
         with tempfile.TemporaryDirectory(dir=folder) as place:
             tallymark.synth(name, place, **options)
-        return options["items"] * options.get("clip_seconds", 1)
+        return options["items"] * options.get("seconds", 1)
 
     return {"tallymark": call}
 
@@ -227,8 +227,8 @@ READING: dict[str, dict[str, Call]] = {
     "audio headers": {"soundfile alone": headers_bare, "tallymark": headers_ours},
 }
 DECODING: dict[str, dict[str, Call]] = {
-    "photographs": {"OpenCV alone": pictures_bare, "tallymark": pictures_ours, "tallymark check": pictures_checked},
-    "chips": {"OpenCV alone": pictures_bare, "tallymark": pictures_ours, "tallymark check": pictures_checked},
+    "photographs": {"OpenCV alone": images_bare, "tallymark": images_ours, "tallymark check": images_checked},
+    "chips": {"OpenCV alone": images_bare, "tallymark": images_ours, "tallymark check": images_checked},
     "sweeps": {"NumPy alone": sweeps_bare, "tallymark": sweeps_ours},
     "audio": {"soundfile alone": audio_bare, "tallymark": audio_ours},
 }
@@ -236,7 +236,7 @@ MAKING: dict[str, dict[str, Call]] = {
     "making photographs": making("wheat", items=60),
     "making chips": making("ships", items=60),
     "making dishes": making("food", items=150),
-    "making sweeps and pictures": making("lyft", items=40),
+    "making sweeps and images": making("lyft", items=40),
     "making sound at 2 kHz": making("upcalls", items=8, seconds=900, test_rate=2000),
     "making sound at 32 kHz": making("upcalls", items=4, seconds=300, rate=32000),
 }
@@ -255,8 +255,8 @@ MAKERS: dict[str, Callable[[Path], None]] = {
 UNITS = {
     "wheat truth": "boxes",
     "ships truth": "masks",
-    "lyft tables": "volumes",
-    "lyft tables, whole set": "volumes",
+    "lyft tables": "cuboids",
+    "lyft tables, whole set": "cuboids",
     "audio headers": "hours",
     "photographs": "photographs of 1024 px",
     "chips": "chips of 768 px",
@@ -265,7 +265,7 @@ UNITS = {
     "making photographs": "photographs of 512 px",
     "making chips": "chips of 768 px",
     "making dishes": "photographs of 256 px",
-    "making sweeps and pictures": "samples, with 3 pictures each",
+    "making sweeps and images": "samples, with 3 images each",
     "making sound at 2 kHz": "seconds",
     "making sound at 32 kHz": "seconds",
 }

@@ -15,7 +15,7 @@ from typing import Any
 SLOW = 5.0
 """A contender that takes longer than this many seconds is called once only."""
 LONG_ENOUGH = 3.0
-"""A quick one is called for at least this many seconds, because machines have bad moments."""
+"""A quick one is called for at least this many seconds, since other processes may slow some calls."""
 
 Timed = dict[str, Any]
 """`seconds` of the best call, the `value` that the last one returned, and `peak_mb` of the process."""
@@ -23,13 +23,18 @@ Timed = dict[str, Any]
 
 def time_calls(call: Callable[[], Any], repeat: int) -> Timed:
     """Call a contender in this process."""
-    best, value, spent, calls = math.inf, None, 0.0, 0
+    best = math.inf
+    value = None
+    spent = 0.0
+    calls = 0
     while not calls or (best <= SLOW and (calls < repeat or spent < LONG_ENOUGH)):
         start = time.perf_counter()
         value = call()
         took = time.perf_counter() - start
-        best, spent, calls = min(best, took), spent + took, calls + 1
-    return {"clip_seconds": best, "value": value, "peak_mb": peak_memory()}
+        best = min(best, took)
+        spent += took
+        calls += 1
+    return {"seconds": best, "value": value, "peak_mb": peak_memory()}
 
 
 def run_apart(module: str, *words: str) -> Timed:
@@ -51,6 +56,6 @@ def best_of_runs(contenders: list[str], run: Callable[[str], Timed]) -> dict[str
 
 
 def peak_memory() -> int:
-    """The most memory that this process has had, in MB (Linux; getrusage would count the parent's too)."""
+    """Peak memory of this process in MB (Linux; getrusage would count the parent's too)."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) // 1024

@@ -1,4 +1,4 @@
-"""Load and score: ours, the peers and the floor side by side, each in a process of its own.
+"""Loading and scoring: ours, other implementations and the floor, each in a process of its own.
 
     python -m benchmarks.score [CHALLENGE ...] [--repeat N] [--out FOLDER]
 
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def make_files(challenge: str, out: Path) -> list[str]:
-    """The challenge's files, made once."""
+    """The challenge's files, written once."""
     folder = out / challenge
     listing = folder / "files.json"
     if not listing.exists():

@@ -1,4 +1,4 @@
-"""Data folders of realistic size for the benchmarks, made from a seed."""
+"""Data folders of realistic size for the benchmarks, from a seed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ships(folder: Path) -> None:
 
 
 def lyft(folder: Path, samples: int = 2_000) -> None:
-    """Tables of a drive: ten pictures or sweeps and 28 volumes a sample, scenes of 126; no media."""
+    """Tables of a drive: ten images or sweeps and 28 cuboids a sample, scenes of 126; no media."""
     rng = np.random.default_rng(0)
 
     def tokens(count: int) -> list[str]:
@@ -80,7 +80,7 @@ def lyft_whole(folder: Path) -> None:
 
 
 def upcalls(folder: Path, recordings: int = 100, seconds: int = 900, rate: int = 2000) -> None:
-    """Headers of 25 hours: the samples are holes in the files."""
+    """Headers of 25 hours of recordings: the samples are holes in sparse files."""
     size = 2 * seconds * rate
     form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
     for number in range(recordings):

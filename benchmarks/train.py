@@ -22,10 +22,10 @@ import tallymark
 from tallymark.api import models as api_models
 from tallymark.core.recipe import head_groups_of
 from tallymark.core.registry import challenge_names
-from tallymark.detector.network import make_network
 from tallymark.training.batches import Batches
 from tallymark.training.devices import Place, join_ranks
 from tallymark.training.loop import Trainer
+from tallymark.training.network import make_network
 from tallymark.training.train import class_names, make_dataset
 
 STEPS = 6

@@ -1,48 +1,38 @@
-"""Tallymark finds and counts things in photographs, recordings, lidar and satellite images, and keeps score exactly.
+"""Tallymark detects, counts and scores objects in photographs, recordings, lidar sweeps and satellite images.
 
-The public names are imported when they are first used, so that `import tallymark` stays light.
+Everything that the command line does is a function here. Names are imported when they are first used, so that
+`import tallymark` stays light.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "Annotations": "tallymark.data.annotations",
-    "BadInput": "tallymark.core.problems",
-    "Boxes": "tallymark.geometry",
-    "Catalog": "tallymark.data.catalog",
-    "Challenge": "tallymark.core.registry",
-    "Cuboids": "tallymark.geometry",
-    "Events": "tallymark.geometry",
-    "Items": "tallymark.data.items",
-    "Labels": "tallymark.geometry",
-    "Masks": "tallymark.geometry",
-    "Problem": "tallymark.core.problems",
-    "Recipe": "tallymark.core.recipe",
-    "RotatedBoxes": "tallymark.geometry",
-    "Score": "tallymark.scoring.score",
-    "by_distance": "tallymark.api.data",
-    "challenge": "tallymark.core.registry",
-    "challenge_names": "tallymark.core.registry",
-    "check": "tallymark.api.data",
-    "compare": "tallymark.api.data",
-    "convert": "tallymark.api.data",
-    "explore": "tallymark.api.data",
-    "predict": "tallymark.api.models",
-    "read": "tallymark.api.data",
-    "read_submission": "tallymark.api.data",
-    "read_truth": "tallymark.api.data",
-    "repair": "tallymark.api.data",
-    "score": "tallymark.api.data",
-    "folds": "tallymark.api.data",
-    "synth": "tallymark.api.data",
-    "train": "tallymark.api.models",
-    "write": "tallymark.api.data",
-}
+_MODULES = {
+    "tallymark.api.check": ("check",),
+    "tallymark.api.data": ("explore", "folds", "read", "synth"),
+    "tallymark.api.exports": (
+        "export_audacity", "export_clips", "export_counts", "export_days", "export_objects", "export_plot",
+        "export_raven", "summarize",
+    ),
+    "tallymark.api.models": ("find_models", "find_preset", "open_model", "predict", "train"),
+    "tallymark.api.score": (
+        "by_distance", "compare", "convert", "read_submission", "read_truth", "repair", "score", "write",
+    ),
+    "tallymark.core.problems": ("BadInput", "Problem"),
+    "tallymark.core.recipe": ("Recipe",),
+    "tallymark.core.registry": ("Challenge", "challenge", "challenge_names"),
+    "tallymark.data.annotations": ("Annotations",),
+    "tallymark.data.catalog": ("Catalog",),
+    "tallymark.data.items": ("Items",),
+    "tallymark.geometry": ("Boxes", "Cuboids", "Events", "Labels", "Masks", "RotatedBoxes"),
+    "tallymark.inference.predictor": ("PredictionResult",),
+    "tallymark.scoring.score": ("Score",),
+}  # fmt: skip
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = [
     "Annotations",
     "BadInput",
@@ -54,6 +44,7 @@ __all__ = [
     "Items",
     "Labels",
     "Masks",
+    "PredictionResult",
     "Problem",
     "Recipe",
     "RotatedBoxes",
@@ -65,35 +56,44 @@ __all__ = [
     "compare",
     "convert",
     "explore",
+    "export_audacity",
+    "export_clips",
+    "export_counts",
+    "export_days",
+    "export_objects",
+    "export_plot",
+    "export_raven",
+    "find_models",
+    "find_preset",
     "folds",
+    "open_model",
     "predict",
     "read",
     "read_submission",
     "read_truth",
     "repair",
     "score",
+    "summarize",
     "synth",
     "train",
     "write",
 ]
 
 if TYPE_CHECKING:
-    from tallymark.api.data import (
-        by_distance,
-        check,
-        compare,
-        convert,
-        explore,
-        folds,
-        read,
-        read_submission,
-        read_truth,
-        repair,
-        score,
-        synth,
-        write,
+    from tallymark.api.check import check
+    from tallymark.api.data import explore, folds, read, synth
+    from tallymark.api.exports import (
+        export_audacity,
+        export_clips,
+        export_counts,
+        export_days,
+        export_objects,
+        export_plot,
+        export_raven,
+        summarize,
     )
-    from tallymark.api.models import predict, train
+    from tallymark.api.models import find_models, find_preset, open_model, predict, train
+    from tallymark.api.score import by_distance, compare, convert, read_submission, read_truth, repair, score, write
     from tallymark.core.problems import BadInput, Problem
     from tallymark.core.recipe import Recipe
     from tallymark.core.registry import Challenge, challenge, challenge_names
@@ -101,10 +101,11 @@ if TYPE_CHECKING:
     from tallymark.data.catalog import Catalog
     from tallymark.data.items import Items
     from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks, RotatedBoxes
+    from tallymark.inference.predictor import PredictionResult
     from tallymark.scoring.score import Score
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'tallymark' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)

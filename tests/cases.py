@@ -1,4 +1,4 @@
-"""The hand-computed cases in `conformance/`, as files that the product reads."""
+"""The hand-computed cases in `conformance/`, written as truth and submission files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def all_cases() -> list[Any]:
 
 
 def write_files(case: Mapping[str, Any], folder: Path) -> tuple[Path, Path, Path | None, dict[str, Any]]:
-    """The case's truth, prediction and list of images as files, and its other options."""
+    """The paths of the case's truth, submission and image list (None without one), and its rule options."""
     options = dict(case["options"])
     texts = {"truth": case["truth"], "prediction": case["prediction"], "images": options.pop("images", None)}
     paths = {name: folder / f"{name}.csv" for name in texts}
@@ -36,7 +36,7 @@ def write_files(case: Mapping[str, Any], folder: Path) -> tuple[Path, Path, Path
 
 
 def assert_values(expected: Mapping[str, Any], got: Mapping[str, Any], per_item: Mapping[str, float | None]) -> None:
-    """Compare a score (as `--json` prints it) with what the case expects."""
+    """Compare a score, as printed by `--json`, and the scores per item with the expected values of a case."""
     for name, value in expected.items():
         if name in ("exact", "per_image"):
             continue
@@ -59,8 +59,8 @@ def assert_values(expected: Mapping[str, Any], got: Mapping[str, Any], per_item:
 
 
 def assert_error(expected: Mapping[str, Any], problems: list[dict[str, Any]]) -> None:
-    """The case's error must be the first problem of its row; and if it names no row, one of those that have none."""
+    """The expected error must be the first problem of its row or, without a row, one of the problems without one."""
     wanted = {"kind": expected["kind"]} | ({"item": expected["id"]} if "id" in expected else {})
-    told = [problem for problem in problems if problem.get("line") == expected.get("row")]
-    named = [{key: problem.get(key) for key in wanted} for problem in told]
+    in_row = [problem for problem in problems if problem.get("line") == expected.get("row")]
+    named = [{key: problem.get(key) for key in wanted} for problem in in_row]
     assert wanted in (named[:1] if "row" in expected else named), problems

@@ -2,8 +2,9 @@
 
 import os
 
+# Before NumPy, torch and ONNX Runtime are imported: on a busy machine, two threads of one training wait for each other.
 for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # before NumPy, torch and ONNX Runtime are imported: see CONTRIBUTING.md
+    os.environ.setdefault(variable, "1")
 
 from collections.abc import Callable
 from pathlib import Path
@@ -43,13 +44,6 @@ def demo_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return folder_of
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need a training of the demo as slow, and begin with the slow ones.
-
-    With several workers, those that are done early take the quick tests that are left, so that none waits at the end.
-    """
-    for item in items:
-        if "demo_of" in getattr(item, "fixturenames", ()):
-            item.add_marker("slow")
+    """Begin with the slow tests: a worker that is done early takes over quick ones, and none waits at the end."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)

@@ -1,4 +1,4 @@
-"""Random annotations of each challenge, for property tests."""
+"""Random annotations of each challenge, for property-based tests."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
-from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks
+from tallymark.geometry import Boxes, Cuboids, Events, Geometry, Labels, Masks
 
 NAMES = ("wheat", "upcalls", "food", "lyft", "ships")
 SHAPE = (768, 768)
 
 
 def items(count: int, rng: np.random.Generator) -> Items:
-    """Ids as awkward as real ones: some look like numbers, some have blanks or quotes inside."""
+    """Items with ids that are hard to parse: some look like numbers, some contain spaces, quotes or commas."""
     awkward = ["1e5", "007", "nan", "a b", 'q"x', "c,d", "é", "True", "-1"]
     return Items.of([f"{awkward[rng.integers(len(awkward))]}_{k}" if k % 3 == 0 else f"{k:09x}" for k in range(count)])
 
 
 def annotations(name: str, seed: int, *, per_item: int = 4) -> Annotations[Any]:
-    """A few items with up to `per_item` objects each; some items are empty."""
+    """Up to six items with up to `per_item` objects each; some items are empty. The same seed gives the same."""
     rng = np.random.default_rng([NAMES.index(name), seed])
     listed = items(int(rng.integers(1, 7)), rng)
     counts = np.full(len(listed), 3) if name == "food" else rng.integers(0, per_item + 1, len(listed))
@@ -33,8 +33,9 @@ def annotations(name: str, seed: int, *, per_item: int = 4) -> Annotations[Any]:
         boxes = np.concatenate([rng.uniform(0, 1000, (count, 2)), rng.uniform(1, 200, (count, 2))], 1)
         return Annotations.from_rows(listed, item, Boxes.of(boxes), score=score)
     if name == "lyft":
-        place, size = rng.normal(0, 1500, (count, 3)), rng.uniform(0.3, 12, (count, 3))
-        rows = np.concatenate([place, size, rng.uniform(-4, 4, (count, 1))], 1)
+        center = rng.normal(0, 1500, (count, 3))
+        size = rng.uniform(0.3, 12, (count, 3))
+        rows = np.concatenate([center, size, rng.uniform(-4, 4, (count, 1))], 1)
         return Annotations.from_rows(
             listed, item, Cuboids.of(rows), label=rng.integers(0, 9, count), score=score, classes=CLASSES
         )
@@ -48,8 +49,10 @@ def annotations(name: str, seed: int, *, per_item: int = 4) -> Annotations[Any]:
 
 
 def ships(counts: np.ndarray, rng: np.random.Generator) -> Masks:
-    """Masks that do not overlap: each in its own band of columns, some of several runs per column."""
-    starts, lengths, sizes = [], [], [0]
+    """Masks that do not overlap: each in its own band of columns, some with several runs per column."""
+    starts = []
+    lengths = []
+    sizes = [0]
     for count in counts.tolist():
         for band in rng.permutation(8)[:count].tolist():
             columns = np.arange(band * 96, band * 96 + rng.integers(1, 60))
@@ -64,6 +67,6 @@ def ships(counts: np.ndarray, rng: np.random.Generator) -> Masks:
     return Masks(np.concatenate(none + starts), np.concatenate(none + lengths), np.cumsum(sizes), SHAPE)
 
 
-def columns_of(shapes: Any) -> list[np.ndarray]:
-    """The arrays that make up shapes, for comparing."""
+def columns_of(shapes: Geometry) -> list[np.ndarray]:
+    """The arrays of a geometry, for comparisons."""
     return [value for value in vars(shapes).values() if isinstance(value, np.ndarray)]

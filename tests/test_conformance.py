@@ -1,4 +1,4 @@
-"""Every hand-computed case, through the Python call and through the command line."""
+"""Every hand-computed case, scored from Python and from the command line."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tallymark.cli.main import app
 from tests.cases import all_cases, assert_error, assert_values, write_files
 
 
-def test_every_rule_has_cases_and_the_docs_know_how_many() -> None:
+def test_every_rule_has_cases_and_the_docs_state_their_number() -> None:
     cases = [case.values[0] for case in all_cases()]
     assert set(cases) == set(tallymark.challenge_names())
-    assert len(cases) >= 170  # none is lost
+    assert len(cases) >= 170  # no case may get lost
     page = (Path(__file__).parent.parent / "docs" / "rules.md").read_text()
     assert f"{len(cases)} cases computed by hand" in " ".join(page.split())
 
 
 @pytest.mark.parametrize(("name", "case"), all_cases())
-def test_the_call_gives_what_was_computed_by_hand(name: str, case: dict[str, Any], tmp_path: Path) -> None:
+def test_score_from_python_equals_the_hand_computed_case(name: str, case: dict[str, Any], tmp_path: Path) -> None:
     truth, prediction, images, options = write_files(case, tmp_path)
     if "error" in case["expected"]:
         with pytest.raises(tallymark.BadInput) as caught:
@@ -36,7 +36,9 @@ def test_the_call_gives_what_was_computed_by_hand(name: str, case: dict[str, Any
 
 
 @pytest.mark.parametrize(("name", "case"), all_cases())
-def test_the_command_line_gives_what_was_computed_by_hand(name: str, case: dict[str, Any], tmp_path: Path) -> None:
+def test_score_from_the_command_line_equals_the_hand_computed_case(
+    name: str, case: dict[str, Any], tmp_path: Path
+) -> None:
     truth, prediction, images, options = write_files(case, tmp_path)
     table = tmp_path / "items.csv"
     command = ["score", name, str(truth), str(prediction), "--json", "--per-item", str(table)]
@@ -51,6 +53,6 @@ def test_the_command_line_gives_what_was_computed_by_hand(name: str, case: dict[
         return
     assert result.exit_code == 0
     lines = [line.split(",") for line in table.read_text().splitlines()]
-    at = lines[0].index("score")
-    per_item = {line[0]: float(line[at]) if line[at] else None for line in lines[1:]}
+    column = lines[0].index("score")
+    per_item = {line[0]: float(line[column]) if line[column] else None for line in lines[1:]}
     assert_values(case["expected"], printed, per_item)

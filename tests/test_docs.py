@@ -1,6 +1,7 @@
-"""Every command and snippet in the documentation runs, and prints what the page says.
+"""Every command and snippet in the documentation runs, and prints what the page shows.
 
 In `console` blocks a line `...` stands for any lines. In `python` blocks the lines that begin with `# ` are the output.
+Pages are slow if they train a model, or use a trained one of `demo/`.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+from tallymark.cli.demo import MARK
 from tallymark.cli.main import app
+from tallymark.core.registry import challenge, challenge_names
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("[RC]*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("tallymark/challenges/*/*.md")])
@@ -65,19 +70,45 @@ def matches(shown: list[str], printed: list[str]) -> bool:
     return re.fullmatch(pattern, "\n".join(printed) + "\n") is not None
 
 
+def demo_parts(page: Path) -> dict[str, bool]:
+    """The challenges whose folder in `demo/` a page uses; whether it uses more than the example files there."""
+    code = "\n".join(text for _, text in blocks(page))
+    parts: dict[str, bool] = {}
+    for name, file in re.findall(rf"\bdemo/({'|'.join(challenge_names())})\b/?([\w./-]*)", code):
+        parts[name] = parts.get(name, False) or file not in ("truth.csv", "submission.csv")
+    return parts
+
+
+def is_slow(page: Path) -> bool:
+    """Whether a model is trained for a page, or by it."""
+    trains = any(re.search(r"tallymark[ .](train|demo)\b", text) for _, text in blocks(page))
+    return trains or any(demo_parts(page).values())
+
+
+def pages_by_speed() -> list[Any]:
+    """Every page as a parameter."""
+    marks = {True: [pytest.mark.slow], False: []}
+    return [pytest.param(page, marks=marks[is_slow(page)], id=str(page.relative_to(ROOT))) for page in PAGES]
+
+
 @pytest.fixture
-def demo(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state that `make demo` leaves; large files are linked, since no page changes them."""
+def in_demo(page: Path, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a page uses of the folder that `make demo` writes; large files are linked, since no page changes them."""
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(made, "demo", copy_function=copy_or_link)
+    Path("demo").mkdir()
+    Path("demo", MARK).touch()
+    for name, trained in demo_parts(page).items():
+        demo_of: Callable[[str], Path] | None = request.getfixturevalue("demo_of") if trained else None
+        source = challenge(name).folder / "example" if demo_of is None else demo_of(name)
+        shutil.copytree(source, Path("demo", name), copy_function=copy_or_link)
 
 
 def copy_or_link(old: str, new: str) -> None:
     (os.link if "/data/" in old else shutil.copy)(old, new)
 
 
-@pytest.mark.usefixtures("demo")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.usefixtures("in_demo")
+@pytest.mark.parametrize("page", pages_by_speed())
 def test_commands_and_snippets_print_what_the_page_shows(page: Path) -> None:
     for language, text in blocks(page):
         if language == "python":
@@ -93,6 +124,7 @@ def test_commands_and_snippets_print_what_the_page_shows(page: Path) -> None:
                     assert not shown or matches(shown, printed), "\n".join([command, *printed])
 
 
+@pytest.mark.slow
 def test_the_sixth_challenge_of_the_guide_works(tmp_path: Path) -> None:
     """The guide's files make an installed package that every verb accepts."""
     guide = (ROOT / "docs" / "extender.md").read_text()
@@ -127,7 +159,7 @@ def test_the_sixth_challenge_of_the_guide_works(tmp_path: Path) -> None:
     (tmp_path / "data" / "train.csv").write_text("frame,bees\na.png,5 5 10 10\nb.png,\n")
     assert "valid: 3 items, 1 object" in tallymark("check", "bees", "data")
     assert "written" in tallymark("folds", "bees", "data", "--folds", "2")
-    assert "look at" in tallymark("explore", "bees", "data")
+    assert "written to" in tallymark("explore", "bees", "data")
     assert "written to run" in tallymark("train", "bees", "data", "--preset", "tiny", "epochs=1", "judged=1")
     assert "written to found.csv" in tallymark("predict", "run", "data", "--out", "found.csv")
     assert "valid: 1 item" in tallymark("check", "bees", "found.csv", "--against", "data")

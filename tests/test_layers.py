@@ -18,7 +18,7 @@ LAYERS = [
     ["io"],
     ["data"],
     ["datasets", "formats", "submission", "synthetic"],
-    ["scoring"],
+    ["drawing", "scoring"],
     ["detector"],
     ["modalities"],
     ["inference"],
@@ -30,7 +30,7 @@ LAYERS = [
 ]
 CORE = {
     "core", "geometry", "io", "data", "datasets", "formats", "submission", "synthetic", "scoring", "modalities",
-    "challenges",
+    "reporting", "challenges",
 }  # fmt: skip
 """What a challenge may import."""
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}

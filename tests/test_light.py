@@ -1,4 +1,4 @@
-"""Importing, helping, checking and scoring load nothing heavy."""
+"""Importing the package, `--help`, `check` and `score` load no heavy library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public names: each is there, and is what it says, whatever was imported before."""
+"""The public names: each exists, is documented, and is not shadowed by a module."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "python.md"
 
 def test_names_are_not_shadowed_by_modules() -> None:
     code = """
-import tallymark, tallymark.cli.main, tallymark.api.data, tallymark.cli.demo
+import tallymark, tallymark.cli.main, tallymark.api.score, tallymark.api.check, tallymark.cli.demo
 for name in tallymark.challenge_names():
     tallymark.challenge(name)
 for name in tallymark.__all__:
@@ -34,10 +34,20 @@ def test_unknown_names_are_attribute_errors() -> None:
     assert set(tallymark.__all__) <= set(dir(tallymark))
 
 
-def test_the_page_has_the_arguments_of_every_call() -> None:
-    calls = re.findall(r"^\| `(\w+)(\([^`]*\))` \|", PAGE.read_text(), re.M)
-    api_data = {name for name in tallymark.__all__ if name.islower()}
-    assert api_data == {name for name, _ in calls}
+def test_every_name_is_documented_and_no_function_has_too_many_parameters() -> None:
+    for name in tallymark.__all__:
+        value = getattr(tallymark, name)
+        assert value.__doc__, name
+        if name.islower():
+            assert len(inspect.signature(value).parameters) <= 15, name
+
+
+def test_the_documentation_lists_every_function_with_its_parameters() -> None:
+    first_table = PAGE.read_text().partition("\n## ")[0]
+    cells = re.findall(r"^\| (`\w+\(.*?) \|", first_table, re.M)
+    calls = [call for cell in cells for call in re.findall(r"`(\w+)(\([^`]*\))`", cell)]
+    functions = {name for name in tallymark.__all__ if name.islower()}
+    assert functions == {name for name, _ in calls}
     for name, arguments in calls:
         [stated] = ast.parse(f"def {name}{arguments}: ...").body
         assert isinstance(stated, ast.FunctionDef)

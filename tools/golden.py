@@ -1,12 +1,12 @@
-"""Golden outputs: what every verb writes and prints, recorded before a refactoring and compared after it.
+"""Golden outputs: the files and JSON of every verb, recorded before a refactoring and compared after it.
 
     python tools/golden.py record before.json [--photographs FOLDER]
     python tools/golden.py compare before.json after.json [--renamed old=new,…]
 
-`record` runs the installed command line on synthetic sets of all challenges with one thread and fixed seeds, so that
-two records of the same code are equal. To record another checkout, set PYTHONPATH to it; `--spelling ours=theirs,…`
-gives the words that its command line has for ours. `compare` lists every difference that is more than a renamed key or
-column, and exits with 1 if there is any.
+`record` runs the command line on synthetic sets of all challenges with one thread and fixed seeds, so that two records
+of the same code are equal. To record another checkout, set PYTHONPATH to it; `--spelling ours=theirs,…` gives the names
+that its command line has for our options. `compare` lists every difference other than a renamed key or column, and
+exits with 1 if there is any.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RULE = {"ships": ["--rule", "shape=256x256"]}
 FORMS = {"lyft": "nuscenes", "food": "kaggle"}
 EXPORTS = {"upcalls": ["--days", "days.csv", "--raven", "raven", "--audacity", "audacity"]}
 VOLATILE = {"seconds", "steps_per_second", "begun", "ended", "started", "finished", "data", "packages", "out", "run"}
-"""Keys of what differs from run to run, or names a place."""
+"""Keys of values that differ from run to run, or name a folder."""
 PROSE = {"found", "expected", "remedy", "what", "message", "notes", "rule", "values", "title", "hint"}
 """Keys of sentences."""
 
@@ -74,7 +74,7 @@ class Recorder:
 
 
 def content(path: Path) -> Any:
-    """What is compared of a file: text by its rows, JSON by its values, weights by their tensors, others by bytes."""
+    """What is compared of a file: rows of text, values of JSON, tensors of weights, else the bytes."""
     if not path.exists():
         return None
     if path.suffix in (".csv", ".txt"):
@@ -147,20 +147,20 @@ def _example(recorder: Recorder, name: str) -> None:
     lines = (example / "submission.csv").read_text().splitlines()
     damaged = [lines[0], lines[1] + " 7", *lines[3:], lines[-1]]
     (recorder.folder / broken).write_text("\n".join(damaged) + "\n")
-    items, pairs, mended = (f"{name}-{what}.csv" for what in ("items", "pairs", "mended"))
+    items, pairs, repaired = (f"{name}-{what}.csv" for what in ("items", "pairs", "mended"))
     run = recorder.run
     tables = ("--per-item", items, "--pairs", pairs, "--json")
     run(f"{name} score", "score", name, truth, sent, *tables, outputs=(items, pairs))
     run(f"{name} check broken", "check", name, broken, "--against", sent, "--json")
-    run(f"{name} repair", "repair", name, broken, "--against", sent, "--out", mended, "--json", outputs=(mended,))
-    run(f"{name} compare", "compare", name, truth, mended, sent, "--json")
+    run(f"{name} repair", "repair", name, broken, "--against", sent, "--out", repaired, "--json", outputs=(repaired,))
+    run(f"{name} compare", "compare", name, truth, repaired, sent, "--json")
     if name in FORMS:
         out = f"{name}-converted" + (".json" if name == "lyft" else ".csv")
         run(f"{name} convert", "convert", name, sent, "--out", out, "--form", FORMS[name], outputs=(out,))
 
 
 def plain(value: Any, renamed: dict[str, str]) -> Any:
-    """Without what is volatile or prose, and with the new names of keys and columns."""
+    """A record without volatile values and prose, with the new names of keys and columns."""
     if isinstance(value, dict):
         if set(value) == {"rows"}:
             return [_columns(value["rows"], renamed)]

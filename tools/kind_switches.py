@@ -22,6 +22,7 @@ CEILING = 35
 ALLOWED = {
     "challenges/": "a challenge's own: it knows its geometry",
     "formats/": "a format: it is defined for some geometries only",
+    "data/checks/truth.py": "a declared table: the checks of each geometry",
     "detector/coders.py": "a constructor: the coder of each task",
     "modalities/__init__.py": "a constructor: the modality of each task",
 }
@@ -72,9 +73,8 @@ def _reason(node: ast.AST) -> str | None:
         case ast.Compare(left=left, comparators=rest):
             return _comparison([left, *rest])
         case ast.Match(subject=subject, cases=cases):
-            kinds = [name for case in cases for name in _patterns(case.pattern)]
-            named = _names_kind(subject) or kinds
-            return f"match {ast.unparse(subject)}" if named else None
+            asks = _names_kind(subject) or any(_patterns(case.pattern) for case in cases)
+            return f"match {ast.unparse(subject)}" if asks else None
         case ast.Dict(keys=keys) if len(keys) > 1:
             return _dictionary([key for key in keys if key is not None])
         case ast.FunctionDef(decorator_list=decorators) if any(_registers(one) for one in decorators):

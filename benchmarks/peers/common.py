@@ -23,7 +23,7 @@ def plain_greedy_counts(iou: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
 def greedy_counts(iou: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     """Hits at each threshold for an (m predictions, n truths) matrix, predictions in order of confidence.
 
-    Tuned: looks only at pairs above the lowest threshold. We know of no public script that does.
+    Tuned: only pairs above the lowest threshold are compared. We know of no public script that does this.
     """
     candidates: dict[int, list[tuple[float, int]]] = {}
     for row, column in np.argwhere(iou > thresholds[0]).tolist():
@@ -31,8 +31,8 @@ def greedy_counts(iou: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     hits = np.zeros(len(thresholds), int)
     for step, threshold in enumerate(thresholds.tolist()):
         taken: set[int] = set()
-        for likings in candidates.values():
-            for negative, column in sorted(likings):
+        for pairs in candidates.values():
+            for negative, column in sorted(pairs):
                 if -negative > threshold and column not in taken:
                     taken.add(column)
                     hits[step] += 1

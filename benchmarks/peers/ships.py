@@ -41,14 +41,14 @@ def floor(truth_path: str, submission_path: str) -> float:
 def _by_rle(mask: Any, truth_path: str, submission_path: str) -> float:
     truth, predicted = (_load(mask, path) for path in (truth_path, submission_path))
     scores = []
-    for name, found in predicted.items():
+    for name, detected in predicted.items():
         ships = truth[name]
-        if not ships or not found:
-            scores.append(float(not ships and not found))
+        if not ships or not detected:
+            scores.append(float(not ships and not detected))
             continue
-        iou = mask.iou(found, ships, [0] * len(ships))
+        iou = mask.iou(detected, ships, [0] * len(ships))
         hits = greedy_counts(iou, THRESHOLDS)
-        scores.append((5 * hits / (4 * len(ships) + len(found))).mean())
+        scores.append((5 * hits / (4 * len(ships) + len(detected))).mean())
     return float(np.mean(scores))
 
 

@@ -17,14 +17,14 @@ def pandas_script(truth_path: str, submission_path: str) -> float:
     of_recording = dict(iter(calls.groupby("filename")["timestamp"]))
     none = pd.Series(dtype=float)
     tp = sum(
-        any((moment - 1.5 <= by_recording.get(name, none)) & (by_recording.get(name, none) <= moment + 1.5))
-        for name, moments in of_recording.items()
-        for moment in moments
+        any((time - 1.5 <= by_recording.get(name, none)) & (by_recording.get(name, none) <= time + 1.5))
+        for name, times in of_recording.items()
+        for time in times
     )
     fp = sum(
         not any((of_recording.get(name, none) - 1.5 <= at) & (at <= of_recording.get(name, none) + 1.5))
-        for name, found in by_recording.items()
-        for at in found
+        for name, detected in by_recording.items()
+        for at in detected
     )
     precision, recall = tp / (tp + fp), tp / len(calls)
     return 2 * precision * recall / (precision + recall)
@@ -32,7 +32,7 @@ def pandas_script(truth_path: str, submission_path: str) -> float:
 
 def floor(truth_path: str, submission_path: str) -> float:
     calls, detections = (pl.read_csv(path).sort("filename", "timestamp") for path in (truth_path, submission_path))
-    at, moment = detections["timestamp"].to_numpy(), calls["timestamp"].to_numpy()
-    place = np.searchsorted(np.sort(moment), at)
-    np.count_nonzero(np.abs(at - moment[np.minimum(place, len(moment) - 1)]) <= 1.5)
+    at, time = detections["timestamp"].to_numpy(), calls["timestamp"].to_numpy()
+    place = np.searchsorted(np.sort(time), at)
+    np.count_nonzero(np.abs(at - time[np.minimum(place, len(time) - 1)]) <= 1.5)
     return math.nan

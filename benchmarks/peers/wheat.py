@@ -29,15 +29,15 @@ def numpy_loop_tuned_here(truth_path: str, submission_path: str) -> float:
 def _loop(truth_path: str, submission_path: str, count: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
     truth, predicted = _load(truth_path, submission_path)
     scores = []
-    for name, found in predicted.items():
+    for name, rows in predicted.items():
         heads = truth[name]
-        found = found[np.argsort(-found[:, 0], kind="stable"), 1:]
-        low = np.maximum(found[:, None, :2], heads[None, :, :2])
-        high = np.minimum(found[:, None, :2] + found[:, None, 2:], heads[None, :, :2] + heads[None, :, 2:])
+        boxes = rows[np.argsort(-rows[:, 0], kind="stable"), 1:]
+        low = np.maximum(boxes[:, None, :2], heads[None, :, :2])
+        high = np.minimum(boxes[:, None, :2] + boxes[:, None, 2:], heads[None, :, :2] + heads[None, :, 2:])
         inter = np.clip(high - low, 0, None).prod(2)
-        iou = inter / (found[:, 2:].prod(1)[:, None] + heads[:, 2:].prod(1)[None] - inter)
+        iou = inter / (boxes[:, 2:].prod(1)[:, None] + heads[:, 2:].prod(1)[None] - inter)
         hits = count(iou, THRESHOLDS)
-        scores.append((hits / (len(found) + len(heads) - hits)).mean())
+        scores.append((hits / (len(boxes) + len(heads) - hits)).mean())
     return float(np.mean(scores))
 
 
@@ -58,8 +58,8 @@ def faster_coco_eval_ap(truth_path: str, submission_path: str) -> float:
 
 def floor(truth_path: str, submission_path: str) -> float:
     truth = read_text(truth_path)["bbox"].str.strip_chars("[]").str.split(", ").explode().cast(pl.Float64).to_numpy()
-    found = read_text(submission_path)["PredictionString"].str.split(" ").explode().cast(pl.Float64).to_numpy()
-    heads, boxes = truth.reshape(-1, 4), found.reshape(-1, 5)[:, 1:]
+    predicted = read_text(submission_path)["PredictionString"].str.split(" ").explode().cast(pl.Float64).to_numpy()
+    heads, boxes = truth.reshape(-1, 4), predicted.reshape(-1, 5)[:, 1:]
     count = min(len(heads), len(boxes))
     a, b = heads[:count].T, boxes[:count].T
     across = np.minimum(a[0] + a[2], b[0] + b[2]) - np.maximum(a[0], b[0])

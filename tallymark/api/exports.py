@@ -1,101 +1,191 @@
-"""What `predict` writes beside the submission: tables, and of calls also pages, tables for other tools, and clips."""
+"""Exports of predictions: tables, a page, files for Raven and Audacity, and sound clips.
+
+Each takes the result of `predict`. What does not go with the model, such as a table of days for images, is a
+`BadInput`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
-import numpy as np
+import polars as pl
 
-from tallymark.api.models import refuse_paths
+from tallymark.api.data import PathLike
+from tallymark.api.models import check_output_files
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
+from tallymark.detector.coders import CODERS
 from tallymark.formats import write_audacity, write_raven
 from tallymark.inference.predictor import PredictionResult
 from tallymark.io.tables import write_frame
 from tallymark.modalities.audio.config import spectrogram_config
 from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.audio.spectrogram import SpectrogramConfig
-from tallymark.reporting.calls import call_summary, calls_per_day, calls_per_hour, list_calls, write_calls_page
+from tallymark.reporting.call_pages import write_calls_page
+from tallymark.reporting.calls import call_summary, calls_per_day, calls_per_hour, list_calls
 from tallymark.reporting.clips import write_clips
 from tallymark.reporting.measurements import measure_items, measure_objects, summary
 
-SECONDS = 1.0
-"""How long a call is, where the model does not know."""
-OF_CALLS = ("days", "plot", "raven", "audacity", "clips")
-"""What is written of calls only."""
+EVENT_SECONDS = 1.0
+"""Length of an event where the model does not know it."""
+EVENTS_ONLY = ("days", "plot", "raven", "audacity", "clips")
+"""Exports of events in recordings."""
+
+
+def export_counts(result: PredictionResult, path: PathLike, *, gsd: float | None = None) -> pl.DataFrame:
+    """Write a CSV table of counts, and return it: one row per item, or per hour of the recordings.
+
+    gsd: (images) ground sampling distance in metres per pixel, for densities and areas in square metres.
+    """
+    _check_supported(result.recipe, "counts", *(() if gsd is None else ("gsd",)))
+    if _predicts_events(result.recipe):
+        return _write(path, _hours(result))
+    return _write(path, measure_items(result.predictions, result.candidates.size, gsd))
+
+
+def export_objects(result: PredictionResult, path: PathLike, *, gsd: float | None = None) -> pl.DataFrame:
+    """Write a CSV table with one row per prediction (position, size, heading or time, and score), and return it.
+
+    gsd: (images) ground sampling distance in metres per pixel, for sizes in metres.
+    """
+    _check_supported(result.recipe, *(() if gsd is None else ("gsd",)))
+    if _predicts_events(result.recipe):
+        return _write(path, list_calls(result.predictions))
+    return _write(path, measure_objects(result.predictions, gsd))
+
+
+def export_days(result: PredictionResult, path: PathLike) -> pl.DataFrame:
+    """Write a CSV table of events per day, and return it."""
+    _check_supported(result.recipe, "days")
+    return _write(path, calls_per_day(_hours(result)))
+
+
+def export_plot(result: PredictionResult, path: PathLike) -> None:
+    """Write an HTML page with charts of events by hour and by day."""
+    _check_supported(result.recipe, "plot")
+    lead = f"All predictions with a score of at least {result.recipe.score_threshold:g}."
+    write_calls_page(_hours(result), Path(path), title=f"Calls in {result.catalog.root}", lead=lead)
+
+
+def export_raven(result: PredictionResult, folder: PathLike) -> list[Path]:
+    """Write a Raven selection table for each recording, and return their paths."""
+    _check_supported(result.recipe, "raven")
+    config = spectrogram_config(cast(AudioRecipe, result.recipe))
+    band = (config.fmin, config.fmin + config.n_bins / config.window_seconds)
+    return write_raven(result.predictions, folder, band, default_length=_event_seconds(result))
+
+
+def export_audacity(result: PredictionResult, folder: PathLike) -> list[Path]:
+    """Write an Audacity label track for each recording, and return their paths."""
+    _check_supported(result.recipe, "audacity")
+    return write_audacity(result.predictions, folder, default_length=_event_seconds(result))
+
+
+def export_clips(result: PredictionResult, folder: PathLike, *, per_kind: int = 10) -> pl.DataFrame:
+    """Write sound clips with spectrograms and a page to review them by, and return their table.
+
+    per_kind: number of the highest scores, of the lowest scores, and of those next to the score threshold.
+    """
+    _check_supported(result.recipe, "clips")
+    config = spectrogram_config(cast(AudioRecipe, result.recipe))
+    threshold = result.recipe.score_threshold
+    return write_clips(result.catalog, result.candidates.objects, threshold, config, Path(folder), each=per_kind)
+
+
+def summarize(result: PredictionResult, *, gsd: float | None = None) -> dict[str, float | None]:
+    """The predictions in a few numbers: items, counts, and densities or rates."""
+    if _predicts_events(result.recipe):
+        return call_summary(result.predictions, result.candidates.size[:, 0])
+    numbers = summary(measure_items(result.predictions, result.candidates.size, gsd))
+    return {"items": numbers["items"]} if CODERS[result.recipe.task].ranked else numbers
 
 
 @dataclass(frozen=True)
-class Outputs:
-    """Where to write what, if anywhere. ground: metres to a pixel. each: clips of a kind."""
+class Exports:
+    """The exports of one prediction: files and folders to write, None for those that are not wanted.
 
-    counts: Path | None
-    objects: Path | None
-    gsd: float | None
-    days: Path | None
-    plot: Path | None
-    raven: Path | None
-    audacity: Path | None
-    clips: Path | None
-    each: int
+    gsd: metres per pixel. clips_per_kind: see `export_clips`.
+    """
+
+    counts: Path | None = None
+    objects: Path | None = None
+    days: Path | None = None
+    plot: Path | None = None
+    raven: Path | None = None
+    audacity: Path | None = None
+    clips: Path | None = None
+    gsd: float | None = None
+    clips_per_kind: int = 10
 
     @property
-    def files(self) -> list[Path]:
-        return [path for path in (self.counts, self.objects, self.days, self.plot) if path is not None]
+    def paths(self) -> dict[str, Path]:
+        """The wanted files and folders, by name."""
+        wanted = {
+            "counts": self.counts,
+            "objects": self.objects,
+            "days": self.days,
+            "plot": self.plot,
+            "raven": self.raven,
+            "audacity": self.audacity,
+            "clips": self.clips,
+        }
+        return {name: path for name, path in wanted.items() if path is not None}
 
-    @property
-    def paths(self) -> list[Path]:
-        return self.files + [path for path in (self.raven, self.audacity, self.clips) if path is not None]
-
-    def refuse(self, recipe: Recipe) -> None:
-        """What does not go with the model, or cannot be written, before any work is done."""
-        other = {name: "a model of calls in recordings" for name in OF_CALLS if recipe.task != "events"}
-        if recipe.task not in ("boxes", "masks"):
-            other["gsd"] = "a model of boxes or masks in pictures"
-        if recipe.task == "labels":
-            other["counts"] = "a model that finds things to count"
-        for name, expected in other.items():
-            if getattr(self, name) is not None:
-                raise BadInput(Problem("bad_option", "predict", f"--{name}", expected, "leave it out"))
-        refuse_paths(self.files)
+    def check(self, recipe: Recipe) -> None:
+        """Raise `BadInput` for exports that do not go with a model or cannot be written, before any work is done."""
+        _check_supported(recipe, *self.paths, *(() if self.gsd is None else ("gsd",)))
+        check_output_files([path for path in (self.counts, self.objects, self.days, self.plot) if path is not None])
         for folder in (self.raven, self.audacity):
             if folder is not None and folder.is_file():
                 raise BadInput(Problem("bad_path", str(folder), "a file", "a folder", "name another"))
         if self.clips is not None and self.clips.exists() and (not self.clips.is_dir() or any(self.clips.iterdir())):
             remedy = "name a new folder: clips of two runs would be mixed up"
-            raise BadInput(Problem("not_empty", str(self.clips), "something", "a new or empty folder", remedy))
+            raise BadInput(Problem("not_empty", str(self.clips), "files", "a new or empty folder", remedy))
 
-    def write(self, predicted: PredictionResult) -> dict[str, float | None]:
-        """Write it all; returns the findings in a few numbers."""
-        recipe = predicted.recipe
-        if isinstance(recipe, AudioRecipe):
-            return self._of_calls(predicted, spectrogram_config(recipe))
-        table = measure_items(predicted.predictions, predicted.candidates.size, self.gsd)
+    def write(self, result: PredictionResult) -> None:
+        """Write them all."""
         if self.counts is not None:
-            write_frame(self.counts, table)
+            export_counts(result, self.counts, gsd=self.gsd)
         if self.objects is not None:
-            write_frame(self.objects, measure_objects(predicted.predictions, self.gsd))
-        told = summary(table)
-        return told if recipe.task != "labels" else {"items": told["items"]}  # each picture has as many labels
-
-    def _of_calls(self, predicted: PredictionResult, ear: SpectrogramConfig) -> dict[str, float | None]:
-        calls, seconds, cut = predicted.predictions, predicted.candidates.size[:, 0], predicted.recipe.score_threshold
-        hours = calls_per_hour(calls, seconds, predicted.catalog.files)
-        if self.counts is not None:
-            write_frame(self.counts, hours)
-        if self.objects is not None:
-            write_frame(self.objects, list_calls(calls))
+            export_objects(result, self.objects, gsd=self.gsd)
         if self.days is not None:
-            write_frame(self.days, calls_per_day(hours))
+            export_days(result, self.days)
         if self.plot is not None:
-            title, lead = f"Calls in {predicted.catalog.root}", f"Everything surer than {cut:g}."
-            write_calls_page(hours, self.plot, title=title, lead=lead)
-        long = predicted.metadata.event_seconds or SECONDS
+            export_plot(result, self.plot)
         if self.raven is not None:
-            write_raven(calls, self.raven, (ear.fmin, ear.fmin + ear.n_bins / ear.window_seconds), default_length=long)
+            export_raven(result, self.raven)
         if self.audacity is not None:
-            write_audacity(calls, self.audacity, default_length=long)
+            export_audacity(result, self.audacity)
         if self.clips is not None:
-            write_clips(predicted.catalog, predicted.candidates.objects, cut, ear, self.clips, each=self.each)
-        return call_summary(calls, np.asarray(seconds))
+            export_clips(result, self.clips, per_kind=self.clips_per_kind)
+
+
+def _check_supported(recipe: Recipe, *names: str) -> None:
+    coder = CODERS[recipe.task]
+    unsupported = {} if coder.one_dimensional else dict.fromkeys(EVENTS_ONLY, "a model of events in recordings")
+    if coder.ranked:
+        unsupported["counts"] = "a model that detects objects"
+    if coder.ranked or "image_size" not in recipe.names_at("prediction"):  # predictions are not in pixels
+        unsupported["gsd"] = "a model that detects objects in images"
+    for name in names:
+        if name in unsupported:
+            raise BadInput(Problem("bad_option", "predict", f"--{name}", unsupported[name], "leave it out"))
+
+
+def _predicts_events(recipe: Recipe) -> bool:
+    return CODERS[recipe.task].one_dimensional
+
+
+def _event_seconds(result: PredictionResult) -> float:
+    return result.metadata.event_seconds or EVENT_SECONDS
+
+
+def _hours(result: PredictionResult) -> pl.DataFrame:
+    """Events per hour of each recorder."""
+    return calls_per_hour(result.predictions, result.candidates.size[:, 0], result.catalog.files)
+
+
+def _write(path: PathLike, table: pl.DataFrame) -> pl.DataFrame:
+    write_frame(path, table)
+    return table

@@ -1,4 +1,4 @@
-"""Data sets: explore, split, synth."""
+"""Commands on data sets: explore, folds, synth."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tallymark.cli.options import (
     Exclude,
     Json,
     Name,
-    Readings,
+    Rule,
+    assignments_of,
     changes_of,
-    options_of,
     print_json,
     problems_as_output,
 )
@@ -23,71 +23,66 @@ from tallymark.cli.options import (
 def explore(
     challenge: Name,
     folder: DataFolder,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("explore.html"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML page to write.")] = Path("explore.html"),
     exclude: Exclude = None,
-    rule_options: Readings = None,
+    rule: Rule = None,
 ) -> None:
-    """What is in a data folder, as one page: counts, sizes, groups, and a gallery with the truth drawn in."""
+    """Write an HTML page about a data folder: counts, sizes, groups, and a gallery with the truth drawn in."""
     with problems_as_output(False):
-        from tallymark.api import data as api_data
-        from tallymark.core.console import say
+        from tallymark.api.data import explore as run_explore
+        from tallymark.core.console import print_line
 
-        api_data.explore(challenge, folder, out, exclude=exclude, **options_of(rule_options))
-        say(f"look at {out}")
+        run_explore(challenge, folder, out, exclude=exclude, **assignments_of(rule))
+        print_line(f"written to {out}")
 
 
 def folds(
     challenge: Name,
     folder: DataFolder,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write `id,group,fold`.")] = Path("folds.csv"),
-    folds: Annotated[int, typer.Option(min=2, help="How many folds.")] = 5,
-    seed: Annotated[int, typer.Option(help="Another seed deals the groups out otherwise.")] = 0,
-    leave_one_out: Annotated[bool, typer.Option("--leave-one-out", help="Every group is a fold of its own.")] = False,
+    out: Annotated[Path, typer.Option("--out", "-o", help="CSV file to write: id, group, fold.")] = Path("folds.csv"),
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of the assignment of groups to folds.")] = 0,
+    leave_one_out: Annotated[bool, typer.Option("--leave-one-out", help="Make every group a fold of its own.")] = False,
     exclude: Exclude = None,
-    rule_options: Readings = None,
+    rule: Rule = None,
     json_: Json = False,
 ) -> None:
-    """Deal the training items into folds that tell the truth: what belongs together stays together.
+    """Create leakage-free cross-validation folds, grouped by source, day or drive.
 
-    Groups are sources (wheat), days (upcalls), logs (lyft) and look-alike chips (ships).
+    Near-duplicates stay together too. `tallymark train --folds` uses the file.
     """
     with problems_as_output(json_):
-        from tallymark.api import data as api_data
-        from tallymark.core.console import console, say, show_table
+        from tallymark.api.data import folds as make_folds
+        from tallymark.core.console import console, print_line, show_table
 
-        made = api_data.folds(
-            challenge,
-            folder,
-            folds=folds,
-            seed=seed,
-            leave_one_out=leave_one_out,
-            exclude=exclude,
-            **options_of(rule_options),
+        options = assignments_of(rule)
+        made = make_folds(
+            challenge, folder, folds=folds, seed=seed, leave_one_out=leave_one_out, exclude=exclude, **options
         )
         made.save(out)
-        table = made.table
         if json_:
-            print_json({"out": str(out), "folds": table.to_dicts()})
+            print_json({"out": str(out), "folds": made.table.to_dicts()})
         else:
-            show_table("folds", table.columns, table.rows(), console())
-            say(f"written to {out}")
+            show_table("folds", made.table.columns, made.table.rows(), console())
+            print_line(f"written to {out}")
 
 
 def synth(
     challenge: Name,
-    folder: Annotated[Path, typer.Argument(help="Where to write the data set.", show_default=False)],
-    items: Annotated[int, typer.Option(min=1, help="Photographs, recordings, samples or chips in all.")] = 50,
+    folder: Annotated[Path, typer.Argument(help="A new folder for the data set.", show_default=False)],
+    items: Annotated[int, typer.Option(min=1, help="Number of images, recordings or sweeps.")] = 50,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 0,
-    scenes: Annotated[
+    scene_options: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="What the scenes are like: see `tallymark list CHALLENGE`."),
+        typer.Argument(metavar="[KEY=VALUE]...", help="How the data look: `tallymark list CHALLENGE` lists the keys."),
     ] = None,
 ) -> None:
-    """Make a synthetic data set in the official formats, for trying things without the official files."""
+    """Generate a synthetic data set in the official formats, to try everything without the official files."""
     with problems_as_output(False):
-        from tallymark.api import data as api_data
-        from tallymark.core.console import say
+        from tallymark.api.data import synth as run_synth
+        from tallymark.core.console import print_line
 
-        rule_options = api_data.synth(challenge, folder, items=items, seed=seed, **changes_of(scenes, api_data.synth))
+        options = changes_of(scene_options, run_synth)
+        rule_options = run_synth(challenge, folder, items=items, seed=seed, **options)
         needed = "".join(f" --rule {key}={value}" for key, value in rule_options.items())
-        say(f"written to {folder}; next: tallymark check {challenge} {folder}{needed}")
+        print_line(f"written to {folder}; next: tallymark check {challenge} {folder}{needed}")

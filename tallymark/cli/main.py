@@ -1,4 +1,4 @@
-"""The command line: every verb, in the order in which one needs them."""
+"""The command line: every command, in the order in which one needs them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from tallymark.cli import data, models, scores
+from tallymark.cli.score_options import ScoreCommand
 
 app = typer.Typer(
     name="tallymark",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -32,12 +33,12 @@ Version = Annotated[
 
 @app.callback()
 def root(version: Version = False) -> None:
-    """Find, count and score things in photographs, recordings, lidar and satellite images."""
+    """Detect, count and score objects in photographs, recordings, lidar sweeps and satellite images."""
 
 
 app.command("list")(scores.list_)
 app.command()(scores.check)
-app.command()(scores.score)
+app.command(cls=ScoreCommand)(scores.score)
 app.command()(scores.compare)
 app.command()(scores.repair)
 app.command()(scores.convert)
@@ -50,4 +51,5 @@ app.command()(models.demo)
 
 
 def main() -> None:
+    """Run the command line."""
     app()

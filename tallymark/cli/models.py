@@ -1,9 +1,9 @@
-"""Models: train, predict, demo."""
+"""Commands on models: train, predict, demo."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -12,127 +12,168 @@ from tallymark.cli.options import (
     Exclude,
     Json,
     Name,
-    Readings,
+    Rule,
+    Threads,
+    assignments_of,
     changes_of,
     choice_of,
-    options_of,
     print_json,
     problems_as_output,
 )
+
+if TYPE_CHECKING:
+    from tallymark.api.exports import Exports
+    from tallymark.inference.predictor import PredictionResult
+    from tallymark.training.train import TrainingResult
+
+EXPORTS = "Exports"
+RECORDINGS = "Exports and options for recordings"
 
 
 def train(
     challenge: Name,
     folder: DataFolder,
-    changes: Annotated[
+    recipe: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="Fields of the recipe: see `tallymark list CHALLENGE`."),
+        typer.Argument(metavar="[KEY=VALUE]...", help="Recipe fields: `tallymark list CHALLENGE` lists them."),
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write the run to.")] = Path("run"),
-    preset: Annotated[str, typer.Option(help="tiny (a minute), small (a CPU) or full (a GPU).")] = "small",
-    minutes: Annotated[float | None, typer.Option(min=0.1, help="Fit the training into this time.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the folder.")] = False,
+    preset: Annotated[str, typer.Option(help="tiny (a minute), small (for a CPU) or full (for a GPU).")] = "small",
+    minutes: Annotated[float | None, typer.Option(min=0.1, help="Time budget for the training, in minutes.")] = None,
+    threads: Threads = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")] = False,
     exclude: Exclude = None,
-    extra_data: Annotated[
-        list[Path] | None, typer.Option(help="Another data set to train on. May be repeated.")
-    ] = None,
+    extra_data: Annotated[list[Path] | None, typer.Option(help="Another data set to train on. Repeatable.")] = None,
     pseudo: Annotated[
         Path | None,
-        typer.Option(help="A folder without truth: what the run `weights=RUN` finds in it is learned from too."),
+        typer.Option(help="A folder to pseudo-label with the run weights=RUN: its unlabelled items are trained on."),
     ] = None,
-    folds: Annotated[Path | None, typer.Option(help="A table of folds, as `tallymark folds` writes it.")] = None,
-    rule_options: Readings = None,
+    folds: Annotated[Path | None, typer.Option(help="CSV file of folds, as `tallymark folds` writes it.")] = None,
+    rule: Rule = None,
     json_: Json = False,
 ) -> None:
-    """Train a model on official files, tune it by the official rule, and write all that predicting needs.
+    """Train a model, tune it by the official rule, and write a run: everything that prediction needs.
 
-    The score that it prints is that of items which were held out. Several processes: torchrun -m tallymark train …
+    The score is that of held-out items, which the model was not trained on. On several GPUs:
+    torchrun -m tallymark train …
     """
     with problems_as_output(json_):
-        from tallymark.api import models as api_models
-        from tallymark.core.console import console, say, show_problems
+        from tallymark.api.models import train as run_train
 
-        trained = api_models.train(
+        result = run_train(
             challenge,
             folder,
             out,
             preset=preset,
             minutes=minutes,
+            threads=threads,
             resume=resume,
             exclude=exclude,
             extra_data=extra_data or (),
             pseudo=pseudo,
             folds=folds,
-            rule=options_of(rule_options),
-            **changes_of(changes, api_models.train),
+            rule_options=assignments_of(rule),
+            **changes_of(recipe, run_train),
         )
-        if trained is None:
+        if result is None:  # another process of a distributed training prints it
             return
         if json_:
-            print_json({"run": str(out), **trained.score.as_dict(), "passed_over": trained.problems.as_dict()})
-            return
-        if trained.problems:
-            show_problems(trained.problems, console())
-        trained.score.show(console())
-        if trained.curve is not None:
-            prices = " and ".join(f"{trained.curve.recall_at(price):.3f} at {price}" for price in (1, 10))
-            say(f"recall {prices} false positives an hour; the whole curve is in {out / 'recall.html'}")
-        say(f"written to {out}; next: tallymark predict {out} FOLDER --out submission.csv")
+            print_json({"run": str(out), **result.score.as_dict(), "skipped": result.problems.as_dict()})
+        else:
+            _show_training(result, out)
+
+
+def _show_training(result: TrainingResult, out: Path) -> None:
+    from tallymark.core.console import console, print_line, show_problems
+
+    if result.problems:
+        show_problems(result.problems, console())
+    result.score.show(console())
+    if result.curve is not None:
+        rates = " and ".join(f"{result.curve.recall_at(rate):.3f} at {rate}" for rate in (1, 10))
+        print_line(f"recall {rates} false positives per hour; the whole curve is in {out / 'recall.html'}")
+    print_line(f"written to {out}; next: tallymark predict {out} FOLDER --out submission.csv")
 
 
 def predict(
     model: Annotated[
-        str, typer.Argument(help="A run, a model.onnx, or a challenge that a model comes with.", show_default=False)
+        str,
+        typer.Argument(help="A run, a model.onnx, or a challenge that has a pretrained model.", show_default=False),
     ],
     folder: DataFolder,
-    changes: Annotated[
+    recipe: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="Fields of the recipe, e.g. tta=8 score_threshold=0.4."),
+        typer.Argument(metavar="[KEY=VALUE]...", help="Recipe fields, e.g. tta=8 score_threshold=0.4."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The submission to write.")] = None,
-    counts: Annotated[
-        Path | None, typer.Option(help="Write how many there are in every item, and how large; calls: in every hour.")
-    ] = None,
-    objects: Annotated[Path | None, typer.Option(help="Write place, size and direction of every finding.")] = None,
-    gsd: Annotated[
-        float | None, typer.Option(help="Metres on the ground to a pixel: counts per square metre, sizes in metres.")
-    ] = None,
-    fp_per_hour: Annotated[
-        float | None, typer.Option(help="Calls: the cut that cost at most so many false positives an hour in training.")
-    ] = None,
-    days: Annotated[Path | None, typer.Option(help="Calls: write how many there are on every day.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Calls: write a page on calls by hour and day.")] = None,
-    raven: Annotated[Path | None, typer.Option(help="Calls: a folder for Raven selection tables.")] = None,
-    audacity: Annotated[Path | None, typer.Option(help="Calls: a folder for Audacity label tracks.")] = None,
-    clips: Annotated[
-        Path | None, typer.Option(help="Calls: a new folder for sounds and spectrograms of those worth a look.")
-    ] = None,
-    clips_each: Annotated[
-        int, typer.Option(min=1, help="Clips of the strongest, of the weakest and of the borderline calls.")
-    ] = 10,
+    form: Annotated[str | None, typer.Option(help="The published form of the submission. Default: the first.")] = None,
+    split: Annotated[str, typer.Option(help="train, val, test or all; auto: test if there is one, else all.")] = "auto",
     journal: Annotated[
         Path | None,
-        typer.Option(help="A folder to keep what models say: go on after an interruption; try cuts in no time."),
+        typer.Option(help="Folder to cache raw predictions: runs resume, and thresholds can be changed instantly."),
     ] = None,
-    split: Annotated[str, typer.Option(help="train, val, test, all; auto: test if there is one.")] = "auto",
     runtime: Annotated[str, typer.Option(help="onnxruntime, or openvino (faster on most CPUs).")] = "onnxruntime",
-    form: Annotated[str | None, typer.Option(help="Another published form of the submission.")] = None,
-    rule_options: Readings = None,
+    threads: Threads = None,
+    rule: Rule = None,
     json_: Json = False,
+    counts: Annotated[
+        Path | None,
+        typer.Option(help="CSV file of counts per item, or per hour of recordings.", rich_help_panel=EXPORTS),
+    ] = None,
+    objects: Annotated[
+        Path | None,
+        typer.Option(help="CSV file of all predictions: position, size, heading, score.", rich_help_panel=EXPORTS),
+    ] = None,
+    gsd: Annotated[
+        float | None,
+        typer.Option(
+            help="Ground sampling distance in metres per pixel, for densities and sizes in metres.",
+            rich_help_panel=EXPORTS,
+        ),
+    ] = None,
+    fp_per_hour: Annotated[
+        float | None,
+        typer.Option(
+            help="Use the score threshold that had at most this many false positives per hour in training.",
+            rich_help_panel=RECORDINGS,
+        ),
+    ] = None,
+    days: Annotated[Path | None, typer.Option(help="CSV file of counts per day.", rich_help_panel=RECORDINGS)] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="HTML page of counts by hour and day.", rich_help_panel=RECORDINGS)
+    ] = None,
+    raven: Annotated[
+        Path | None, typer.Option(help="Folder for Raven selection tables.", rich_help_panel=RECORDINGS)
+    ] = None,
+    audacity: Annotated[
+        Path | None, typer.Option(help="Folder for Audacity label tracks.", rich_help_panel=RECORDINGS)
+    ] = None,
+    clips: Annotated[
+        Path | None,
+        typer.Option(help="New folder for sound clips and spectrograms to review.", rich_help_panel=RECORDINGS),
+    ] = None,
+    clips_each: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Clips with the highest, the lowest and the borderline scores.", rich_help_panel=RECORDINGS
+        ),
+    ] = 10,
 ) -> None:
-    """Find things in a folder of official files, or of any pictures or recordings, and write a valid submission.
+    """Predict the items of a data set, or of any folder of images or recordings.
 
-    What cannot be read is listed, and is empty in the submission.
+    Writes a valid submission, tables and exports. Unreadable files are skipped and reported; they are empty in the
+    submission.
     """
     with problems_as_output(json_):
-        from tallymark.api import models as api_models
-        from tallymark.api.exports import Outputs
-        from tallymark.core.console import console, say, show_problems
+        from tallymark.api.exports import Exports
+        from tallymark.api.models import open_model
+        from tallymark.api.models import predict as run_predict
 
-        predictor = api_models.open_model(model, choice_of(runtime, ("onnxruntime", "openvino")))
-        outputs = Outputs(counts, objects, gsd, days, plot, raven, audacity, clips, clips_each)
-        outputs.refuse(predictor.metadata.recipe)
-        predicted = api_models.predict(
+        chosen = cast(Literal["onnxruntime", "openvino"], choice_of(runtime, ("onnxruntime", "openvino")))
+        predictor = open_model(model, chosen, threads)
+        exports = Exports(counts, objects, days, plot, raven, audacity, clips, gsd=gsd, clips_per_kind=clips_each)
+        exports.check(predictor.metadata.recipe)
+        result = run_predict(
             predictor,
             folder,
             out,
@@ -140,36 +181,44 @@ def predict(
             form=form,
             fp_per_hour=fp_per_hour,
             journal=journal,
-            rule=options_of(rule_options),
-            **changes_of(changes, api_models.predict),
+            rule_options=assignments_of(rule),
+            **changes_of(recipe, run_predict),
         )
-        told = outputs.write(predicted)
-        if json_:
-            place, notes = None if out is None else str(out), list(predicted.notes)
-            print_json({"out": place, **told, "notes": notes, **predicted.problems.as_dict()})
-            return
-        if predicted.problems:
-            show_problems(predicted.problems, console())
-        for note in predicted.notes:
-            say(note)
-        say(", ".join(f"{name.replace('_', ' ')} {_text(value)}" for name, value in told.items() if value is not None))
-        for path in (out, *outputs.paths):
-            if path is not None:
-                say(f"written to {path}")
+        exports.write(result)
+        _print_prediction(result, exports, out, json_)
 
 
-def _text(value: float) -> str:
+def _print_prediction(result: PredictionResult, exports: Exports, out: Path | None, json_: bool) -> None:
+    from tallymark.api.exports import summarize
+    from tallymark.core.console import console, print_line, show_problems
+
+    numbers = summarize(result, gsd=exports.gsd)
+    if json_:
+        submission = None if out is None else str(out)
+        print_json({"out": submission, **numbers, "notes": list(result.notes), **result.problems.as_dict()})
+        return
+    if result.problems:
+        show_problems(result.problems, console())
+    for note in result.notes:
+        print_line(note)
+    known = {name.replace("_", " "): value for name, value in numbers.items() if value is not None}
+    print_line(", ".join(f"{name} {_number(value)}" for name, value in known.items()))
+    for path in (*([] if out is None else [out]), *exports.paths.values()):
+        print_line(f"written to {path}")
+
+
+def _number(value: float) -> str:
     """A number without an exponent, however large."""
     return f"{value:.0f}" if abs(value) >= 1e5 else f"{value:g}"
 
 
 def demo(
-    challenges: Annotated[list[str] | None, typer.Argument(help="Which challenges; all by default.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the example files.")] = Path("demo"),
+    challenges: Annotated[list[str] | None, typer.Argument(help="Challenges to show. Default: all.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")] = Path("demo"),
 ) -> None:
-    """Make small data sets, train a tiny model on each, predict, hand in and score: some minutes for all five.
+    """Run every step on synthetic data: generate, check, explore, train a tiny model, predict and score.
 
-    It ends with the commands to type for your own data.
+    Takes a few minutes for all challenges, and ends with the commands for your own data.
     """
     with problems_as_output(False):
         from tallymark.cli.demo import run

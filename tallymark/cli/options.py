@@ -1,4 +1,4 @@
-"""What the commands have in common: arguments, and how problems and results are printed."""
+"""Arguments and options that several commands share, and how problems and results are printed."""
 
 from __future__ import annotations
 
@@ -14,37 +14,54 @@ import typer
 if TYPE_CHECKING:
     from tallymark.core.problems import Problems
 
-Name = Annotated[str, typer.Argument(help="wheat, upcalls, food, lyft or ships.", show_default=False)]
+
+def _challenge_names() -> list[str]:
+    from tallymark.core.registry import challenge_names
+
+    return list(challenge_names())
+
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="The challenge: `tallymark list` names them.", show_default=False, autocompletion=_challenge_names
+    ),
+]
 Truth = Annotated[
     Path, typer.Argument(help="The official annotations, e.g. train.csv, or a data folder.", show_default=False)
 ]
-Submission = Annotated[Path, typer.Argument(help="The file to hand in.", show_default=False)]
-Readings = Annotated[
+Submission = Annotated[Path, typer.Argument(help="The submission.", show_default=False)]
+Rule = Annotated[
     list[str] | None,
     typer.Option(
         "--rule",
         "-r",
         metavar="KEY=VALUE",
-        help="How to read a point that the official text leaves open: see `tallymark list CHALLENGE`. May be repeated.",
+        help="A rule option, for a point that the official text leaves open: `tallymark list CHALLENGE` lists them. "
+        "Repeatable.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Images = Annotated[
     Path | None,
-    typer.Option(help="A sample submission or data folder that names the ids to score; else those of the truth."),
+    typer.Option(help="A sample submission or data folder with the ids to score. Default: those of the truth."),
 ]
 Against = Annotated[
     Path | None,
-    typer.Option(help="A sample submission or data folder: its ids must all be there, and no others."),
+    typer.Option(help="A sample submission or data folder: exactly its ids must be there."),
 ]
-DataFolder = Annotated[Path, typer.Argument(help="The data set, as you unzipped it.", show_default=False)]
+DataFolder = Annotated[Path, typer.Argument(help="The data set, as unpacked.", show_default=False)]
 Exclude = Annotated[
     Path | None,
-    typer.Option(help="A list of items and objects to leave out, as `tallymark check … --out` writes it."),
+    typer.Option(help="CSV list of items and objects to ignore, as `tallymark check --out` writes it."),
+]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="CPU threads. Default: as many as there are free cores.", show_default=False)
 ]
 
 
-def choice_of(value: str, allowed: tuple[str, ...]) -> Any:
+def choice_of(value: str, allowed: tuple[str, ...]) -> str:
+    """The value, if it is one of those allowed; else a `BadInput` that names the nearest."""
     from tallymark.core.problems import BadInput, Problem, nearest
 
     if value not in allowed:
@@ -52,26 +69,27 @@ def choice_of(value: str, allowed: tuple[str, ...]) -> Any:
     return value
 
 
-def options_of(assignments: list[str] | None) -> dict[str, Any]:
+def assignments_of(texts: list[str] | None) -> dict[str, Any]:
+    """`KEY=VALUE` arguments as a dictionary."""
     from tallymark.core.options import parse_assignments
 
-    return dict(parse_assignments(assignments or []))
+    return dict(parse_assignments(texts or []))
 
 
-def changes_of(assignments: list[str] | None, verb: Callable[..., object]) -> dict[str, Any]:
-    """What `verb` is to get beside its own arguments, which the command line has as options."""
+def changes_of(texts: list[str] | None, function: Callable[..., object]) -> dict[str, Any]:
+    """`KEY=VALUE` arguments for the `**` parameter of a function; its own parameters are options, so not allowed."""
     from tallymark.core.problems import BadInput, Problem
 
-    changes = options_of(assignments)
-    for name in inspect.signature(verb).parameters.keys() & changes.keys():
+    changes = assignments_of(texts)
+    for name in inspect.signature(function).parameters.keys() & changes.keys():
         found, remedy = f"{name}={changes[name]}", f"give --{name} {changes[name]}"
-        raise BadInput(Problem("bad_option", "command line", found, f"--{name}, an option of its own", remedy))
+        raise BadInput(Problem("bad_option", "command line", found, f"the option --{name}", remedy))
     return changes
 
 
 @contextmanager
 def problems_as_output(json_: bool) -> Iterator[None]:
-    """Bad input is a table (or JSON) and exit code 2, not a traceback."""
+    """Print bad input as a table or JSON and exit with code 2, without a traceback."""
     from tallymark.core.problems import BadInput, Problem
 
     try:
@@ -79,10 +97,10 @@ def problems_as_output(json_: bool) -> Iterator[None]:
     except BadInput as bad:
         _print_problems(bad.problems, json_)
         raise typer.Exit(2) from None
-    except BrokenPipeError:  # whoever reads our output has seen enough
+    except BrokenPipeError:  # the reader of our output has stopped
         raise
-    except OSError as error:  # reading reports its own; this is about writing
-        found, remedy = f"{error.strerror}", "check that the folder is there and may be written to"
+    except OSError as error:  # errors in reading are problems already; this one is about writing
+        found, remedy = f"{error.strerror}", "check that the folder exists and is writable"
         problem = Problem("cannot_write", f"{error.filename}", found, "a new file", remedy)
         _print_problems(BadInput(problem).problems, json_)
         raise typer.Exit(2) from None
@@ -98,4 +116,5 @@ def _print_problems(problems: Problems, json_: bool) -> None:
 
 
 def print_json(value: object) -> None:
+    """Print one JSON object."""
     print(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))

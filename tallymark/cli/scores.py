@@ -1,9 +1,9 @@
-"""Scoring: list, check, score, compare, repair, convert."""
+"""Commands on submissions: list, check, score, compare, repair, convert."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,72 +13,60 @@ from tallymark.cli.options import (
     Images,
     Json,
     Name,
-    Readings,
+    Rule,
     Submission,
     Truth,
+    assignments_of,
     choice_of,
-    options_of,
     print_json,
     problems_as_output,
 )
+from tallymark.cli.score_options import score_options_of
+
+if TYPE_CHECKING:
+    from tallymark.core.registry import Challenge
 
 
 def list_(
-    challenge: Annotated[str | None, typer.Argument(help="One challenge: its options.")] = None,
+    challenge: Annotated[str | None, typer.Argument(help="A challenge, to list its options and recipes.")] = None,
     json_: Json = False,
 ) -> None:
-    """The challenges with their rules in a line; or of one of them, what can be chosen in scoring, synth and train."""
+    """List the challenges and their rules, or the options and recipes of one challenge."""
     with problems_as_output(json_):
-        from tallymark.core.console import console, show_table
-        from tallymark.core.options import Option, options
         from tallymark.core.registry import challenge as find
         from tallymark.core.registry import challenge_names
 
-        found = [find(name) for name in ([challenge] if challenge else challenge_names())]
+        listed = [find(name) for name in ([challenge] if challenge else challenge_names())]
         if json_:
-            listed = [
-                {
-                    "name": c.name,
-                    "title": c.title,
-                    "file": c.file,
-                    "rule": c.rule,
-                    "readings": _as_dicts(c.rule_options),
-                    "scenes": _as_dicts(c.module("synth").Scenes) if c.has("synth") else [],
-                    "presets": _presets(c) if c.has("recipe") else {},
-                }
-                for c in found
-            ]
-            print_json({"challenges": listed})
+            print_json({"challenges": [_as_dict(one) for one in listed]})
             return
-        show_table("", ("challenge", "file", "rule"), [(c.name, c.file, c.rule) for c in found], console())
+        from tallymark.core.console import console, show_table
+
+        show_table("", ("challenge", "file", "rule"), [(one.name, one.file, one.rule) for one in listed], console())
         if challenge:
-            show_table("readings", Option._fields, options(found[0].rule_options), console())
-            if found[0].has("synth"):
-                show_table("scenes of synth", Option._fields, options(found[0].module("synth").Scenes), console())
-            if found[0].has("recipe"):
-                columns, rows = ("field", "values", *_presets(found[0])), _recipe_rows(found[0])
-                show_table("recipe of train", columns, rows, console(), most=len(rows))
+            _show_options(listed[0])
 
 
 def check(
     challenge: Name,
-    path: Annotated[Path, typer.Argument(help="A data folder, or a submission.", show_default=False)],
+    path: Annotated[Path, typer.Argument(help="A submission, or a data folder.", show_default=False)],
     against: Against = None,
     exclude: Exclude = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write every problem to this CSV file.")] = None,
-    rule_options: Readings = None,
+    rule: Rule = None,
     json_: Json = False,
 ) -> None:
-    """Check a data folder, or a submission without the answers: every problem, and what to do. Exit code 2 on any.
+    """Check a submission without the answers, or a data folder.
 
-    The list that --out writes can be given to --exclude, here and in training, after you deleted the rows of what
-    you want to keep.
+    Every problem is listed with its file and line, what was found and expected, and what to do. The exit code is 2 if
+    there are any. The list that --out writes, without the rows of items you want to keep, can be given to --exclude
+    here and in training.
     """
     with problems_as_output(json_):
-        from tallymark.api import data as api_data
+        from tallymark.api.check import check as run_check
         from tallymark.core.console import console, show_problems
 
-        checked = api_data.check(challenge, path, against=against, exclude=exclude, **options_of(rule_options))
+        checked = run_check(challenge, path, against=against, exclude=exclude, **assignments_of(rule))
         if out is not None:
             from tallymark.io.tables import write_frame
 
@@ -95,89 +83,72 @@ def check(
 
 
 def score(
+    ctx: typer.Context,
     challenge: Name,
     truth: Truth,
     submission: Submission,
-    rule_options: Readings = None,
+    rule: Rule = None,
     images: Images = None,
     per_item: Annotated[Path | None, typer.Option(help="Write the score of every item to this CSV file.")] = None,
     pairs: Annotated[Path | None, typer.Option(help="Write the matched pairs to this CSV file.")] = None,
-    hours: Annotated[float | None, typer.Option(help="upcalls: length of all recordings in hours.")] = None,
-    audio: Annotated[
-        Path | None, typer.Option(help="upcalls: folder of recordings; their headers give the hours.")
-    ] = None,
-    by_distance: Annotated[
-        Path | None, typer.Option(help="lyft: the data folder; say what was found how far from the vehicle.")
-    ] = None,
-    least_points: Annotated[
-        int, typer.Option(min=0, help="With --by-distance: volumes with fewer points inside do not count there.")
-    ] = 0,
     json_: Json = False,
 ) -> None:
-    """Score a submission exactly as the challenge does, and say where it lost."""
+    """Score a submission exactly as the challenge does.
+
+    Prints the score, the rule options behind it, TP, FP and FN at each threshold, and the items with the worst scores.
+    """
     with problems_as_output(json_):
-        from tallymark.api import data as api_data
+        from tallymark.api.score import score as run_score
         from tallymark.core.console import console
         from tallymark.io.tables import write_frame
 
-        options = options_of(rule_options) | ({} if hours is None else {"hours": hours})
-        result = api_data.score(challenge, truth, submission, images=images, audio=audio, **options)
+        options = assignments_of(rule) | score_options_of(ctx, challenge)
+        result = run_score(challenge, truth, submission, images=images, **options)
         if per_item is not None:
             write_frame(per_item, result.items)
         if pairs is not None:
             write_frame(pairs, result.pairs)
-        near_and_far = None
-        if by_distance is not None:
-            near_and_far = api_data.by_distance(
-                challenge, truth, submission, by_distance, images=images, least=least_points, **options
-            )
-        if json_:
-            more = {} if near_and_far is None else {"distances": near_and_far.as_dict()}
-            print_json(result.as_dict() | more)
-        else:
-            result.show(console())
-            if near_and_far is not None:
-                near_and_far.show(console())
+        print_json(result.as_dict()) if json_ else result.show(console())
 
 
 def compare(
     challenge: Name,
     truth: Truth,
-    a: Annotated[Path, typer.Argument(help="One submission.", show_default=False)],
-    b: Annotated[Path, typer.Argument(help="The other.", show_default=False)],
-    rule_options: Readings = None,
+    a: Annotated[Path, typer.Argument(help="The first submission.", show_default=False)],
+    b: Annotated[Path, typer.Argument(help="The second submission.", show_default=False)],
+    rule: Rule = None,
     images: Images = None,
-    seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0,
-    resamples: Annotated[int, typer.Option(min=1, help="Draws of items that give the interval.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap resamples of the items.")] = 2000,
     json_: Json = False,
 ) -> None:
-    """The difference of two submissions with its 95 % interval, and the items that changed most."""
+    """Compare two submissions: the difference of their scores with a 95 % interval, and the items that differ most."""
     with problems_as_output(json_):
-        from tallymark.api import data as api_data
+        from tallymark.api.score import compare as run_compare
         from tallymark.core.console import console
 
-        options = options_of(rule_options)
-        result = api_data.compare(challenge, truth, a, b, images=images, seed=seed, resamples=resamples, **options)
+        options = assignments_of(rule)
+        result = run_compare(challenge, truth, a, b, images=images, seed=seed, resamples=resamples, **options)
         print_json(result.as_dict()) if json_ else result.show(console())
 
 
 def repair(
     challenge: Name,
     submission: Submission,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the mended file.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The repaired file to write.", show_default=False)],
     against: Against = None,
-    rule_options: Readings = None,
+    rule: Rule = None,
     json_: Json = False,
 ) -> None:
-    """Write a valid form of a submission to another file, and say everything that was changed."""
+    """Write a valid version of a submission to another file, and list every change."""
     with problems_as_output(json_):
         from rich.markup import escape
 
-        from tallymark.api import data as api_data
+        from tallymark.api.score import repair as run_repair
         from tallymark.core.console import console, plural, show_table
         from tallymark.submission.dialect import Change
 
-        changes = api_data.repair(challenge, submission, out, against=against, **options_of(rule_options))
+        changes = run_repair(challenge, submission, out, against=against, **assignments_of(rule))
         if json_:
             print_json({"out": str(out), "changes": [change._asdict() for change in changes]})
         else:
@@ -189,41 +160,70 @@ def repair(
 def convert(
     challenge: Name,
     submission: Submission,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write it.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
     form: Annotated[
-        str | None, typer.Option(help="lyft: official or nuscenes; food: seed or kaggle. The first without it.")
+        str | None, typer.Option(help="The form to write: `tallymark list CHALLENGE` lists them. Default: the first.")
     ] = None,
-    rule_options: Readings = None,
+    rule: Rule = None,
 ) -> None:
-    """Write a submission in another published form; `score`, `check` and `compare` read all of them."""
+    """Write a submission in another of its published forms. All commands read every form."""
     with problems_as_output(False):
-        from tallymark.api import data as api_data
-        from tallymark.core.console import say
+        from tallymark.api.score import convert as run_convert
+        from tallymark.core.console import print_line
         from tallymark.core.registry import challenge as find
 
         forms = find(challenge).dialect.FORMS
-        form = choice_of(form or forms[0], forms)
-        api_data.convert(challenge, submission, out, form=form, **options_of(rule_options))
-        say(f"written to {out}")
+        chosen = choice_of(form or forms[0], forms)
+        run_convert(challenge, submission, out, form=chosen, **assignments_of(rule))
+        print_line(f"written to {out}")
 
 
-def _presets(challenge: Any) -> dict[str, dict[str, Any]]:
+def _as_dict(challenge: Challenge) -> dict[str, Any]:
     from dataclasses import asdict
 
-    return {name: asdict(recipe) for name, recipe in challenge.module("recipe").PRESETS.items()}
+    from tallymark.core.options import list_options
+
+    scenes = list_options(challenge.module("synth").SceneOptions) if challenge.has("synth") else []
+    presets = challenge.module("recipe").PRESETS if challenge.has("recipe") else {}
+    return {
+        "name": challenge.name,
+        "title": challenge.title,
+        "file": challenge.file,
+        "forms": list(challenge.dialect.FORMS),
+        "rule": challenge.rule,
+        "rule_options": [option._asdict() for option in list_options(challenge.rule_options)],
+        "score_options": [{"option": option.flag, "help": option.help} for option in challenge.score_options],
+        "synthetic_data": [option._asdict() for option in scenes],
+        "presets": {name: asdict(recipe) for name, recipe in presets.items()},
+    }
 
 
-def _recipe_rows(challenge: Any) -> list[tuple[str, ...]]:
-    """Every field of the recipe, what it may be, and what each preset has."""
-    from tallymark.core.options import options, text_of
+def _show_options(challenge: Challenge) -> None:
+    from tallymark.core.console import console, print_line, show_table
+    from tallymark.core.options import Option, list_options
 
-    presets = challenge.module("recipe").PRESETS
-    known = options(type(presets["small"]))
-    rows = [[text_of(getattr(preset, name)) for preset in presets.values()] for name, _, _ in known]
-    return [(name, values, *row) for (name, values, _), row in zip(known, rows, strict=True)]
+    to = console()
+    print_line(f"forms of a submission: {', '.join(challenge.dialect.FORMS)}")
+    show_table("rule options", Option._fields, list_options(challenge.rule_options), to)
+    score_options = [(option.flag, option.help) for option in challenge.score_options]
+    show_table("score options", ("option", "meaning"), score_options, to)
+    if challenge.has("synth"):
+        show_table("synthetic data", Option._fields, list_options(challenge.module("synth").SceneOptions), to)
+    if challenge.has("recipe"):
+        presets = challenge.module("recipe").PRESETS
+        rows = _recipe_rows(presets)
+        show_table("recipe", ("field", "values", *presets), rows, to, limit=len(rows))
 
 
-def _as_dicts(rule_options: type) -> list[dict[str, str]]:
-    from tallymark.core.options import options
+def _recipe_rows(presets: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Each field of the recipe with its possible values, and its value in every preset."""
+    from dataclasses import asdict
 
-    return [option._asdict() for option in options(rule_options)]
+    from tallymark.core.options import list_options, text_of
+
+    values = [asdict(recipe) for recipe in presets.values()]
+    kind = type(next(iter(presets.values())))
+    return [
+        (field.option, field.values, *(text_of(recipe[field.option]) for recipe in values))
+        for field in list_options(kind)
+    ]

@@ -1,4 +1,4 @@
-"""Tables for a terminal. Rich is imported when something is printed, not before."""
+"""Tables, progress bars and lines of text for a terminal. Rich is imported when something is printed, not before."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import length_hint
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from tallymark.core.problems import Problem, Problems
 
@@ -18,59 +18,60 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SHOWN = 40
-"""Rows of a long list that are printed; --json and files have all."""
-WIDE = 200
-SAID_EVERY = 60.0
-"""Seconds between lines about progress, where there is no terminal."""
+"""Rows of a long list that are printed; `--json` and files have all."""
+WIDTH = 200
+"""Characters per line where the output is not a terminal."""
+PROGRESS_INTERVAL = 60.0
+"""Seconds between progress lines where the output is not a terminal."""
 
 
-def console(*, file: Any = None) -> Console:
-    """Tables as wide as the terminal; where there is none, wide enough not to break words."""
+def console(*, file: IO[str] | None = None) -> Console:
+    """A console as wide as the terminal; where there is no terminal, wide enough not to break words."""
     from rich.console import Console
 
-    narrow = file is None and (sys.stdout.isatty() or "COLUMNS" in os.environ)
-    return Console(file=file, width=None if narrow else WIDE)
+    terminal = file is None and (sys.stdout.isatty() or "COLUMNS" in os.environ)
+    return Console(file=file, width=None if terminal else WIDTH)
 
 
-def progress(steps: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """The steps, counted while they last."""
-    with counting(what, length_hint(steps) or None if total is None else total) as count:
+def progress(steps: Iterable[T], title: str, total: int | None = None) -> Iterator[T]:
+    """The same steps, with a progress bar while they are iterated."""
+    with counting(title, length_hint(steps) or None if total is None else total) as count:
         for step in steps:
             yield step
             count()
 
 
 @contextmanager
-def counting(what: str, total: int | None = None) -> Iterator[Callable[[], None]]:
-    """What to call after each step: a bar on standard error, or a line a minute where that is no terminal."""
+def counting(title: str, total: int | None = None) -> Iterator[Callable[[], None]]:
+    """A function to call after each step: it advances a bar on standard error, or prints a line per minute."""
     if not sys.stderr.isatty():
-        yield _said(what, total)
+        yield _progress_lines(title, total)
         return
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
+        task = bar.add_task(title, total=total)
         yield lambda: bar.advance(task)
 
 
-def _said(what: str, total: int | None) -> Callable[[], None]:
-    begun = said = time.monotonic()
+def _progress_lines(title: str, total: int | None) -> Callable[[], None]:
+    started = printed = time.monotonic()
     done = 0
 
     def count() -> None:
-        nonlocal said, done
+        nonlocal printed, done
         done += 1
-        if (now := time.monotonic()) - said >= SAID_EVERY and done != total:
-            said = now
-            ahead = "" if total is None else f" of {total}, {duration((now - begun) * (total - done) / done)} to go"
-            print(f"{what}: {done}{ahead}", file=sys.stderr, flush=True)
+        if (now := time.monotonic()) - printed >= PROGRESS_INTERVAL and done != total:
+            printed = now
+            left = "" if total is None else f" of {total}, {duration((now - started) * (total - done) / done)} to go"
+            print(f"{title}: {done}{left}", file=sys.stderr, flush=True)
 
     return count
 
 
 def duration(seconds: float) -> str:
-    """Minutes and seconds, and hours where there are any."""
+    """`m:ss`, or `h:mm:ss` from one hour on."""
     if seconds == float("inf"):
         return "?"
     minutes, rest = divmod(round(seconds), 60)
@@ -78,13 +79,13 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def say(text: str) -> None:
-    """Print a line as it is, however wide the terminal."""
+def print_line(text: str) -> None:
+    """Print a line as it is: unwrapped, without markup or highlighting."""
     console().print(text, highlight=False, soft_wrap=True, markup=False)
 
 
 def as_text(show: Callable[[Console], None]) -> str:
-    """What `show` would print, without colours."""
+    """The text that `show` prints, without colours."""
     import io
 
     out = io.StringIO()
@@ -93,9 +94,9 @@ def as_text(show: Callable[[Console], None]) -> str:
 
 
 def show_table(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], to: Console, most: int = SHOWN
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], to: Console, limit: int = SHOWN
 ) -> None:
-    """Print rows under a title, so many at most; numbers stand right, long texts are folded."""
+    """Print at most `limit` rows under a title; numbers are right-aligned, long texts are folded."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -106,15 +107,15 @@ def show_table(
     for number, name in enumerate(columns):
         numeric = all(isinstance(row[number], int | float | None) for row in rows)
         table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
-    for row in rows[:most]:
+    for row in rows[:limit]:
         table.add_row(*(escape(_cell(value)) for value in row))
     to.print(table)
-    if len(rows) > most:
-        to.print(f"… {len(rows) - most} more rows not shown", highlight=False)
+    if len(rows) > limit:
+        to.print(f"… {len(rows) - limit} more rows not shown", highlight=False)
 
 
 def show_problems(problems: Problems, to: Console) -> None:
-    """Print the problems, some of every kind if there are many, and then how many there are of each."""
+    """Print the problems as a table; of a long list some of each kind, and the number of each kind."""
     from rich.markup import escape
 
     shown = _some_of_each_kind(list(problems))
@@ -122,7 +123,7 @@ def show_problems(problems: Problems, to: Console) -> None:
     common = min(files) if len(files) == 1 else _common_folder(files)
     rows = [
         (
-            _where(problem, common, alone=len(files) == 1),
+            _where(problem, common, one_file=len(files) == 1),
             problem.subject,
             problem.kind,
             problem.found,
@@ -140,29 +141,29 @@ def show_problems(problems: Problems, to: Console) -> None:
 
 
 def _some_of_each_kind(problems: list[Problem]) -> list[Problem]:
-    """All of them, or so many of each kind that a screen holds them."""
+    """All problems, or as many of each kind as fit into `SHOWN` rows."""
     if len(problems) <= SHOWN:
         return problems
     counts: dict[str, int] = {}
-    most = max(1, SHOWN // len({problem.kind for problem in problems}))
+    per_kind = max(1, SHOWN // len({problem.kind for problem in problems}))
     shown = []
     for problem in problems:
         counts[problem.kind] = counts.get(problem.kind, 0) + 1
-        if counts[problem.kind] <= most:
+        if counts[problem.kind] <= per_kind:
             shown.append(problem)
     return shown[:SHOWN]
 
 
 def _common_folder(files: set[str]) -> str:
-    """The folder that all files lie in, if that says something."""
+    """The deepest folder that contains all files; empty if there is none."""
     try:
-        return os.path.commonpath([os.path.dirname(file) for file in files]).rstrip("/")  # noqa: PTH120  # texts, not always paths
+        return os.path.commonpath([os.path.dirname(file) for file in files]).rstrip("/")  # noqa: PTH120  # text that need not be a path
     except ValueError:
         return ""
 
 
-def _where(problem: Problem, common: str, *, alone: bool) -> str:
-    if alone:
+def _where(problem: Problem, common: str, *, one_file: bool) -> str:
+    if one_file:
         place = "" if problem.line is None else f"line {problem.line}"
     else:
         place = problem.place.removeprefix(f"{common}/") if common else problem.place
@@ -170,6 +171,7 @@ def _where(problem: Problem, common: str, *, alone: bool) -> str:
 
 
 def plural(count: int, noun: str) -> str:
+    """`1 item`, `2 items`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

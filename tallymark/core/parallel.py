@@ -1,4 +1,4 @@
-"""The same work on many things at a time."""
+"""Threads for the same work on many things."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from typing import TypeVar
 
 from tallymark.core.console import progress
 
-A = TypeVar("A")
-B = TypeVar("B")
+T = TypeVar("T")
+Result = TypeVar("Result")
 
 
-def in_threads(work: Callable[[A], B], things: Sequence[A], what: str) -> list[B]:
-    """The results of some work, in order, on all cores, with a bar that says `what` is done.
+def in_threads(work: Callable[[T], Result], things: Sequence[T], title: str) -> list[Result]:
+    """Apply `work` to all things on all cores; results in order, under a progress bar of that title.
 
-    Threads are enough: decoders, OpenCV and NumPy work outside Python's lock.
+    Threads are enough: decoders, OpenCV and NumPy release Python's lock.
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(progress(pool.map(work, things), what, len(things)))
+        return list(progress(pool.map(work, things), title, len(things)))
 
 
-def ahead(work: Callable[[A], B], things: Iterable[A], threads: int, depth: int) -> Iterator[B]:
-    """The results of some work, in order, with up to `depth` of them made before they are asked for."""
+def prefetch(work: Callable[[T], Result], things: Iterable[T], threads: int, depth: int) -> Iterator[Result]:
+    """Apply `work` to things in threads; results in order, up to `depth` of them computed before they are needed."""
     with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[B]] = deque()
+        pending: deque[Future[Result]] = deque()
         try:
             for thing in things:
-                waiting.append(pool.submit(work, thing))
-                if len(waiting) > depth:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:  # whoever asked has seen enough
-            for job in waiting:
-                job.cancel()
+                pending.append(pool.submit(work, thing))
+                if len(pending) > depth:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:  # the consumer may stop early
+            for future in pending:
+                future.cancel()
 
 
-def in_background(things: Iterator[A], depth: int = 2) -> Iterator[A]:
-    """The same things, with up to `depth` of them made before they are asked for."""
+def in_background(things: Iterator[T], depth: int = 2) -> Iterator[T]:
+    """The same things, up to `depth` of them produced by another thread before they are needed."""
     with ThreadPoolExecutor(1) as pool:
-        waiting = deque(pool.submit(next, things, None) for _ in range(depth))
-        while (thing := waiting.popleft().result()) is not None:
-            waiting.append(pool.submit(next, things, None))
+        pending = deque(pool.submit(next, things, None) for _ in range(depth))
+        while (thing := pending.popleft().result()) is not None:
+            pending.append(pool.submit(next, things, None))
             yield thing

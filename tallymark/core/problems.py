@@ -1,7 +1,7 @@
-"""What is wrong with a file, said so that a person can mend it.
+"""Problems with the user's files and options: where they are, what was found and expected, and what to do.
 
-Checks never stop at the first fault: they collect every `Problem`, and only then raise `BadInput`.
-The command line prints the list as a table and exits with 2.
+Checks do not stop at the first problem: they collect every `Problem`, and only then raise `BadInput`.
+The command line prints the list as a table and exits with code 2.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import TypeVar
 T = TypeVar("T")
 
 KEPT_PER_KIND = 100
-"""How many problems of one kind in one file are kept in full; all of them are counted."""
+"""Problems of one kind in one file that are kept in full; the others are only counted."""
 EVERY = sys.maxsize
-"""Keep all of them: for lists that are written to a file."""
+"""Keep all problems: for lists that are written to a file."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One fault: where it is, what was found, what was expected and what to do about it.
+    """One problem: where it is, what was found, what was expected and what to do about it.
 
-    `kind` is a stable label for programs. `line` is the physical line of the file (the header is line 1).
-    `number` is which of the item's objects it is about, from 1 on; without it, it is about the whole item.
+    kind: a stable code for programs. line: the physical line of the file (the header is line 1).
+    number: which of the item's objects it concerns, from 1 on; without it, the whole item.
     """
 
     kind: str
@@ -40,11 +40,12 @@ class Problem:
 
     @property
     def place(self) -> str:
+        """The file, and the line if it is known."""
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     @property
     def subject(self) -> str:
-        """The item, and which of its objects."""
+        """The item, and the number of its object if the problem concerns one."""
         return (self.item or "") + ("" if self.number is None else f" #{self.number}")
 
     def __str__(self) -> str:
@@ -58,7 +59,7 @@ class Problem:
 
 
 class Problems:
-    """All faults found so far. Keeps the first `keep` of each kind and file, counts the rest."""
+    """The problems collected so far: the first `keep` of each kind and file in full, and the number of all."""
 
     def __init__(self, keep: int = KEPT_PER_KIND) -> None:
         self._keep = keep
@@ -69,7 +70,7 @@ class Problems:
         self.add_each(problem.kind, problem.file, [problem], lambda kept: kept)
 
     def add_each(self, kind: str, file: str, cases: Sequence[T], make: Callable[[T], Problem]) -> None:
-        """One problem for each case; `make` is called only for those that are kept in full."""
+        """Add a problem for each case; `make` is called only for those that are kept in full."""
         if not cases:
             return
         count = self._counts.get((kind, file), 0)
@@ -83,7 +84,7 @@ class Problems:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many there are of each kind."""
+        """The number of problems of each kind."""
         counts: dict[str, int] = {}
         for (kind, _), count in self._counts.items():
             counts[kind] = counts.get(kind, 0) + count
@@ -96,53 +97,55 @@ class Problems:
         return self.total > 0
 
     def merge(self, others: Problems) -> None:
-        """Take over the problems of another collection."""
+        """Add the problems of another collection."""
         for (kind, file), count in others._counts.items():
             kept = [problem for problem in others._kept if (problem.kind, problem.file) == (kind, file)]
             self.add_each(kind, file, kept, lambda problem: problem)
             self._counts[kind, file] += count - len(kept)
 
     def about(self, file: str) -> Problems:
-        """The same problems, said of another file."""
+        """The same problems, attributed to another file."""
         moved = Problems()
         moved._kept = [replace(problem, file=file) for problem in self._kept]
         moved._counts = {(kind, file): count for kind, count in self.counts.items()}
         return moved
 
-    def without(self, forgiven: Callable[[Problem], bool]) -> Problems:
-        """These problems but for some of those that were kept in full."""
+    def without(self, excluded: Callable[[Problem], bool]) -> Problems:
+        """These problems except those that `excluded` is true for; it is asked about problems kept in full only."""
         left = Problems(self._keep)
-        left._kept = [problem for problem in self._kept if not forgiven(problem)]
+        left._kept = [problem for problem in self._kept if not excluded(problem)]
         left._counts = dict(self._counts)
         for problem in self._kept:
-            left._counts[problem.kind, problem.file] -= forgiven(problem)
+            left._counts[problem.kind, problem.file] -= excluded(problem)
         left._counts = {place: count for place, count in left._counts.items() if count}
         return left
 
     def raise_if_any(self) -> None:
+        """Raise `BadInput` with all problems, if there are any."""
         if self:
             raise BadInput(self)
 
     def checked(self, value: T | None) -> T:
-        """The value that a reading gave, unless it met problems: then they are raised."""
+        """The value of a function that reported its problems here; raises `BadInput` if there are any."""
         self.raise_if_any()
-        assert value is not None, "who finds nothing to use must say why"
+        assert value is not None, "no value and no problem"
         return value
 
     def as_dict(self) -> dict[str, object]:
-        """The form that `--json` prints."""
+        """The problems as `--json` prints them."""
         return {"total": self.total, "counts": self.counts, "problems": [problem.as_dict() for problem in self]}
 
 
 class BadInput(ValueError):
-    """The user's files or options cannot be used; `problems` says why, line by line."""
+    """The user's files or options cannot be used; `problems` lists why."""
 
     def __init__(self, problems: Problems | Problem) -> None:
         if isinstance(problems, Problem):
-            single, problems = problems, Problems()
-            problems.add(single)
-        self.problems = problems
-        super().__init__(problems)
+            self.problems = Problems()
+            self.problems.add(problems)
+        else:
+            self.problems = problems
+        super().__init__(self.problems)
 
     def __str__(self) -> str:
         shown = [str(problem) for problem in self.problems]
@@ -151,14 +154,14 @@ class BadInput(ValueError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint of the form "did you mean 'x'?", or a list of what there is."""
+    """A hint of the form "did you mean 'x'?", or a list of all known words."""
     known = list(known)
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     return f"did you mean '{close[0]}'?" if close else f"choose from: {', '.join(known)}"
 
 
 def shorten(text: str, limit: int = 60) -> str:
-    """`text` cut to `limit` characters."""
+    """`text` shortened to `limit` characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

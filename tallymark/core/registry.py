@@ -1,4 +1,4 @@
-"""Challenge: what a challenge declares, and finding the ones there are.
+"""Challenge: everything that a challenge declares, and the registry of all challenges.
 
 A challenge is a folder below `tallymark/challenges/`, or a package that declares an entry point in the group
 `tallymark.challenges`; either holds a `CHALLENGE`.
@@ -9,51 +9,136 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from tallymark.core.problems import BadInput, Problem, nearest
+from tallymark.core.problems import BadInput, Problem, Problems, nearest
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from rich.console import Console
+
     from tallymark.data.annotations import Annotations
+    from tallymark.data.catalog import Catalog
+    from tallymark.data.items import Items
     from tallymark.scoring.score import Score
     from tallymark.submission.dialect import Dialect
+
+    Rule = Callable[[Annotations[Any], Annotations[Any]], Score]
+
+
+@dataclass(frozen=True)
+class ScoreOption:
+    """An option of `score` that a challenge has beside its rule options.
+
+    name: a keyword in Python; `--name`, with dashes, on the command line. A name that is also a rule option is short
+    for `--rule NAME=VALUE`. type: of the value: `Path`, `float` or `int`. help: one sentence.
+    """
+
+    name: str
+    type: type[Path] | type[float] | type[int]
+    help: str
+
+    @property
+    def flag(self) -> str:
+        """The option as it is typed."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """One call of `score`, as the functions that a challenge declares are given it.
+
+    truth_path: the file or folder given as truth. truth: of the items to score; None if it cannot be used.
+    given: the rule options and score options that the user gave.
+    """
+
+    truth_path: Path
+    truth: Annotations[Any] | None
+    rule_options: Any
+    given: Mapping[str, Any]
+    problems: Problems
+
+
+class Analysis(Protocol):
+    """Tables that are printed beside a score."""
+
+    def show(self, to: Console) -> None: ...
+
+    def as_dict(self) -> dict[str, object]: ...
+
+
+def _as_given(scoring: Scoring) -> Any:
+    return scoring.rule_options
+
+
+def _no_analyses(truth: Annotations[Any], predicted: Annotations[Any], scoring: Scoring) -> dict[str, Analysis]:
+    return {}
+
+
+def _same_for_all(catalog: Catalog, rule_options: Any, given: Mapping[str, Any]) -> Callable[[Items], Any]:
+    return lambda items: rule_options
+
+
+def _no_shape(rule_options: Any) -> None:
+    return None
 
 
 @dataclass(frozen=True)
 class Challenge:
-    """Everything the core has to know of a challenge.
+    """Everything that the core has to know of a challenge.
 
-    reading: the dataclass of its open points. score: its rule. dialect: its files.
+    name, title: for commands, for people. file: the header of a submission. rule: the score, in a line.
+    rule_options: the dataclass of the points that the official text leaves open. score: the rule.
+    dialect: how truth and submissions are read and written.
     folder: where its card and its example files are. package: where `read`, `synth` and `recipe` are.
-    sparse: a submission lists findings only, so that an item may have no row and any item may be named.
+    sparse: a submission lists predictions only, so an item may have no row and any item may be named.
+
+    Some rules need more than truth and predictions:
+
+    score_options: further options of `score`.
+    complete_rule_options: fills in rule options from the data, given a `Scoring`.
+    analyze: the analyses of truth and predictions that the score options ask for, by name.
+    rule_options_for: given a catalog, the rule options and those that the user gave: the rule options for items of it.
+    mask_shape: the height and width in pixels that rule options prescribe for images whose masks are submitted.
     """
 
     name: str
     title: str
     file: str
     rule: str
-    rule_options: type
+    rule_options: type[Any]
     score: Callable[[Annotations[Any], Annotations[Any], Any], Score]
     dialect: Dialect
     folder: Path
     sparse: bool = False
     package: str = ""
+    score_options: tuple[ScoreOption, ...] = ()
+    complete_rule_options: Callable[[Scoring], Any] = _as_given
+    analyze: Callable[[Annotations[Any], Annotations[Any], Scoring], Mapping[str, Analysis]] = _no_analyses
+    rule_options_for: Callable[[Catalog, Any, Mapping[str, Any]], Callable[[Items], Any]] = _same_for_all
+    mask_shape: Callable[[Any], tuple[int, int] | None] = _no_shape
 
     def has(self, name: str) -> bool:
-        """Whether the challenge has this part."""
+        """Whether the challenge has a module of this name."""
         return bool(self.package) and importlib.util.find_spec(f"{self.package}.{name}") is not None
 
-    def module(self, name: str) -> Any:
-        """A part of the challenge that is imported when it is used: `read`, `synth`, `recipe`."""
+    def module(self, name: str) -> ModuleType:
+        """A module of the challenge that is imported when it is first used: `read`, `synth`, `recipe`."""
         if not self.has(name):
             remedy = f"add {name}.py to {self.folder}"
             raise BadInput(Problem("no_part", self.name, f"no {name}.py", "a challenge that has it", remedy))
         return importlib.import_module(f"{self.package}.{name}")
+
+    def rule_on(self, catalog: Catalog, rule_options: Any, given: Mapping[str, Any]) -> Rule:
+        """The rule as a function of truth and predictions, for items of a catalog."""
+        options_for = self.rule_options_for(catalog, rule_options, given)
+        return lambda truth, predicted: self.score(truth, predicted, options_for(truth.items))
 
 
 @cache

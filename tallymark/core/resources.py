@@ -1,10 +1,70 @@
-"""What the machine has to offer."""
+"""What this machine has left: the cores that nobody else is using now."""
 
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Set
+from pathlib import Path
+
+SAMPLE_SECONDS = 0.1
+"""How long the use of cores is observed."""
+IDLE_COLUMNS = (3, 4)
+"""Columns of a core in /proc/stat: idle, and waiting for a disk."""
+STAT = Path("/proc/stat")
+CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 
 
-def free_cores() -> int:
-    """Cores that nobody else uses now."""
-    return os.cpu_count() or 1
+def usable_cores() -> int:
+    """Cores that this process may use, by its affinity and the limit of its container."""
+    return int(max(1, min(len(_affinity()), _container_limit())))
+
+
+def free_cores(seconds: float = SAMPLE_SECONDS) -> int:
+    """Cores that no other process is using now, at least 1; what this process uses itself counts as free.
+
+    Observes the machine for so many seconds. Where that is not possible, all usable cores count as free.
+    """
+    usable = usable_cores()
+    idle_before = _idle_seconds(_affinity())
+    own_before = time.process_time()
+    started = time.monotonic()
+    if usable == 1 or idle_before is None:
+        return usable
+    time.sleep(seconds)
+    idle_after = _idle_seconds(_affinity())
+    if idle_after is None:
+        return usable
+    available = idle_after - idle_before + time.process_time() - own_before
+    return max(1, min(usable, round(available / (time.monotonic() - started))))
+
+
+def _affinity() -> Set[int]:
+    if hasattr(os, "sched_getaffinity"):  # not on every system
+        return os.sched_getaffinity(0)
+    return set(range(os.cpu_count() or 1))
+
+
+def _container_limit() -> float:
+    """Cores that the control group of this process may use; infinite without a limit."""
+    try:
+        quota, period = CGROUP_LIMIT.read_text().split()
+        return float("inf") if quota == "max" else int(quota) / int(period)
+    except (OSError, ValueError):
+        return float("inf")
+
+
+def _idle_seconds(cores: Set[int]) -> float | None:
+    """Seconds that these cores have been idle since the machine started, in all; None if that is not known."""
+    try:
+        rows = (line.split() for line in STAT.read_text().splitlines() if line.startswith("cpu"))
+        idle = [sum(int(row[1 + column]) for column in IDLE_COLUMNS) for row in rows if _core(row[0]) in cores]
+        return sum(idle) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _core(name: str) -> int:
+    """The number of a core; -1 for the sum over all cores."""
+    number = name.removeprefix("cpu")
+    return int(number) if number else -1

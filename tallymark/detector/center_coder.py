@@ -16,9 +16,9 @@ from tallymark.detector.tta import TTATransform
 from tallymark.geometry import RotatedBoxes
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from tallymark.detector.batch_targets import CenterTargets
+    from tallymark.detector.encoders import Encoder
+    from tallymark.detector.network import Network
 
 MIN_SCORE = 0.03
 """Candidates of lower confidence are not kept, even for tuning."""
@@ -115,7 +115,7 @@ class CenterCoder(ABC):
         by_group = values.reshape(-1, self.values, *values.shape[1:])
         return inverted | {"values": self.invert_tta(by_group, transform).reshape(values.shape)}
 
-    def network(self, recipe: Recipe, encoder: nn.Module, classes: int, groups: Sequence[int]) -> nn.Module:
+    def network(self, recipe: Recipe, encoder: Encoder, classes: int, groups: Sequence[int]) -> Network[Any]:
         from tallymark.detector.network import CenterDetector
 
         return CenterDetector(recipe, self, encoder, classes, groups)

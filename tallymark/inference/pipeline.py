@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tallymark.core.console import counting
-from tallymark.core.parallel import ahead, in_background
+from tallymark.core.parallel import in_background, prefetch
 from tallymark.core.problems import Problem, Problems
 from tallymark.core.recipe import Recipe, head_groups_of
 from tallymark.data.annotations import Annotations
@@ -92,7 +92,7 @@ def load(catalog: Catalog, recipe: Recipe, problems: Problems, execution: Execut
     modality = modality_of(recipe)
 
     def note(item: int, bad: BadMedia) -> None:
-        name, expected = catalog.items.ids[item], f"a {catalog.medium.noun}"
+        name, expected = catalog.items.ids[item], f"a readable {catalog.medium.noun}"
         problems.add(Problem(bad.kind, catalog.place(item), bad.found, expected, bad.remedy, item=name))
 
     def up_to_damage(item: int, tiles: Iterable[Tile]) -> Iterator[Tile]:
@@ -109,7 +109,7 @@ def load(catalog: Catalog, recipe: Recipe, problems: Problems, execution: Execut
             return LoadedItem(item, UNREADABLE)
         return LoadedItem(item, opened._replace(tiles=up_to_damage(item, opened.tiles)))
 
-    return ahead(open_item, range(len(catalog)), execution.readers, execution.prefetch)
+    return prefetch(open_item, range(len(catalog)), execution.readers, execution.prefetch)
 
 
 def tile(items: Iterable[LoadedItem], size: np.ndarray, advance: Callable[[], None]) -> Iterator[LoadedTile]:
@@ -143,7 +143,7 @@ def run(
         return DecodedTile(item, shifted, item.input.scale * (one.x + one.inside[2]))
 
     count = execution.concurrent_tiles
-    return map(decode, tiles) if count == 1 else ahead(decode, in_background(tiles, count), count, count)
+    return map(decode, tiles) if count == 1 else prefetch(decode, in_background(tiles, count), count, count)
 
 
 def infer_outputs(

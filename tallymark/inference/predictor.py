@@ -93,11 +93,11 @@ class Predictor:
     def operating_point(self, fp_per_hour: float) -> OperatingPoint:
         """The threshold with at most so many false positives per hour in the recordings held out from training."""
         if not CODERS[self.metadata.recipe.task].one_dimensional:
-            found, expected = f"a model of {self.metadata.challenge}", "a model of calls in recordings"
+            found, expected = f"a model of {self.metadata.challenge}", "a model of events in recordings"
             raise BadInput(Problem("bad_option", "fp_per_hour", found, expected, "leave it out"))
         curve = RecallCurve.of(self.metadata.recall_curve)
         if curve is None:
-            found, expected = "a model without a recall curve", "a model of calls that has one"
+            found, expected = "a model without a recall curve", "a model of events that has one"
             remedy = "train it again, or give score_threshold=NUMBER"
             raise BadInput(Problem("no_curve", "fp_per_hour", found, expected, remedy))
         return curve.at(fp_per_hour)

@@ -22,7 +22,7 @@ from tallymark.io.media import BadMedia
 from tallymark.modalities.sample import Sample
 
 if TYPE_CHECKING:
-    from torch import nn
+    from tallymark.detector.encoders import Encoder
 
 
 class Tile(NamedTuple):
@@ -61,10 +61,12 @@ Detect = Callable[[Catalog], Annotations[Any]]
 class Dataset(Protocol):
     """Training samples drawn from the labelled items of a catalog."""
 
-    problems: Problems
-    """The items that could not be read."""
     state: Any
     """What `mine_hard_negatives` found, for a checkpoint: tensors and numbers only."""
+
+    @property
+    def problems(self) -> Problems:
+        """The items that could not be read."""
 
     def __len__(self) -> int: ...
 
@@ -105,7 +107,7 @@ class Modality(Protocol):
     def peak_distance(self, recipe: Any) -> int:
         """Minimum distance of two peaks, in cells of the output grid."""
 
-    def encoder(self, recipe: Any) -> nn.Module:
+    def encoder(self, recipe: Any) -> Encoder:
         """What stands before the backbone: it has `channels`, and `example()` for the export."""
 
     def dataset(self, catalog: Catalog, recipe: Any) -> Dataset:

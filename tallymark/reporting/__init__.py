@@ -1,1 +1,1 @@
-"""Pages for people: what is in a data set, drawn, counted and charted in one file."""
+"""Pages and tables about data sets and predictions."""

@@ -1,4 +1,4 @@
-"""Clips for review: some seconds around the surest, the least sure and the undecided calls, to hear and to look at."""
+"""Audio clips for review: seconds around high-scoring, low-scoring and borderline calls, with their spectrograms."""
 
 from __future__ import annotations
 
@@ -11,170 +11,173 @@ import cv2
 import numpy as np
 import polars as pl
 
+from tallymark.core.humanize import count, plural
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
+from tallymark.drawing.spectrograms import draw_spectrogram
+from tallymark.drawing.text import CAPTION_HEIGHT, draw_caption
 from tallymark.geometry import Events
 from tallymark.io.audio import read_audio, read_header
 from tallymark.io.media import BadMedia
 from tallymark.io.tables import write_frame
-from tallymark.modalities.audio.spectrogram import LOWEST, SpectrogramConfig, spectrogram
-from tallymark.reporting.drawings import draw_spectrogram, write_label
-from tallymark.reporting.humanize import count, plural
-from tallymark.reporting.page import Section, gallery, page, tile
+from tallymark.modalities.audio.spectrogram import MIN_LEVEL, SpectrogramConfig, spectrogram
+from tallymark.reporting.blocks import Section, Tile, gallery
+from tallymark.reporting.page import write_html
 
-AROUND = 4.0
+CONTEXT = 4.0
 """Seconds before and after a call."""
 MARKED = 1.0
-"""Seconds between the lines that mark a call."""
+"""Length in seconds of the bracket that marks a call."""
 SIZE = (720, 320)
+"""Width and height of a spectrogram in pixels."""
 BRIGHTEST = 6.0
-"""The level, in units of what is usual, that is drawn brightest."""
+"""The normalized level that is drawn brightest."""
 INDEX, PAGE = "index.csv", "index.html"
 KINDS = {
-    "strongest": "The surest: if one of these is wrong, the model has learned something else.",
-    "borderline": "Nearest to the cut, on both sides: are the calls above it, and the rest below?",
-    "weakest": "Calls of which it is least sure, among those that were found.",
+    "strongest": "The highest scores. If one of these is wrong, the model detects something else.",
+    "borderline": "Scores nearest to the threshold, on both sides. Are those above it calls, and those below it not?",
+    "weakest": "The lowest scores above the threshold.",
 }
 
 
 class Clip(NamedTuple):
-    """Which of the candidates, and why it is worth a look."""
+    """The row of a candidate, and why it is worth a review: a key of `KINDS`."""
 
     row: int
     why: str
 
 
-def choose_clips(score: np.ndarray, cut: float, each: int) -> list[Clip]:
-    """Of candidates, so many of each kind at most, none twice; of the calls that were found, a third of each kind.
+def choose_clips(score: np.ndarray, score_threshold: float, each: int) -> list[Clip]:
+    """At most `each` candidates of each kind, none twice; of the calls above the threshold, a third of each kind.
 
-    strongest: the surest. borderline: those nearest to the cut, half of them below it, or more where calls are few.
-    weakest: of the other calls, the least sure.
+    strongest: the highest scores. borderline: scores nearest to the threshold, half of them below it, or more where
+    calls are few. weakest: of the other calls, the lowest scores.
     """
     order = np.argsort(-score, kind="stable")
-    above, below = order[score[order] >= cut].tolist(), order[score[order] < cut].tolist()
+    above = order[score[order] >= score_threshold].tolist()
+    below = order[score[order] < score_threshold].tolist()
     third = min(each, -(-len(above) // 3))
     strongest, rest = above[:third], above[third:]
     near = rest[::-1][:third]
-    under = below[: max(each // 2, each - len(near))]
-    over = near[: each - len(under)]
-    weakest = [row for row in rest[::-1] if row not in over][:each]
-    kinds = {"strongest": strongest, "borderline": over[::-1] + under, "weakest": weakest}
+    just_below = below[: max(each // 2, each - len(near))]
+    just_above = near[: each - len(just_below)]
+    weakest = [row for row in rest[::-1] if row not in just_above][:each]
+    kinds = {"strongest": strongest, "borderline": just_above[::-1] + just_below, "weakest": weakest}
     return [Clip(row, why) for why, rows in kinds.items() for row in rows]
 
 
 def write_clips(
     catalog: Catalog,
     candidates: Annotations[Events],
-    cut: float,
-    ear: SpectrogramConfig,
+    score_threshold: float,
+    config: SpectrogramConfig,
     folder: Path,
     *,
     each: int = 10,
 ) -> pl.DataFrame:
-    """Write a WAV file and a spectrogram for each clip, a list of them and a page to hear them by; returns the list.
+    """Write a WAV file and a spectrogram for each clip, a list of them and a page that plays them; returns the list.
 
-    The spectrograms show the levels that the model saw. What cannot be read has no clips.
+    The spectrograms show the input of the model. Files that cannot be read have no clips.
 
     Parameters
     ----------
-    candidates: everything that might be a call, whatever the cut. ear: how the model listened. each: clips of a kind.
+    candidates: all candidates, whatever their score.
+    config: the spectrogram that the model was given.
+    each: clips of each kind.
 
     Columns
     -------
-    file (the picture has the same name), recording, timestamp in seconds, score, why.
+    file (the spectrogram has the same name), recording, timestamp in seconds, score, why.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    clips, score, time = choose_clips(candidates.scores, cut, each), candidates.scores, candidates.shapes.time
-    names = [_name(candidates, clip, at) for at, clip in enumerate(clips)]
-    pictures = dict[int, np.ndarray]()
+    clips = choose_clips(candidates.scores, score_threshold, each)
+    names = [_name(candidates, clip, number) for number, clip in enumerate(clips, 1)]
     items = np.array([int(candidates.item[clip.row]) for clip in clips], np.int64)
+    images = dict[int, np.ndarray]()
     for item in np.unique(items).tolist():
-        own = np.flatnonzero(items == item).tolist()
-        moments = [float(time[clips[at].row]) for at in own]
         path = catalog.path(item)
         if path is None:
             continue
-        for at, moment, level in zip(own, moments, _levels_around(path, ear, moments), strict=True):
-            words = f"{clips[at].why}: {score[clips[at].row]:.3f}, cut {cut:g}"
-            with suppress(BadMedia):  # predicting has said so
-                pictures[at] = _write(path, moment, level, ear, folder / names[at], words)
-    kept = sorted(pictures)
-    rows = np.array([clips[at].row for at in kept], np.int64)
+        own = np.flatnonzero(items == item).tolist()
+        times = [float(candidates.shapes.time[clips[at].row]) for at in own]
+        for at, time, level in zip(own, times, _spectrograms_around(path, config, times), strict=True):
+            clip = clips[at]
+            caption = f"{clip.why}: score {candidates.scores[clip.row]:.3f}, threshold {score_threshold:g}"
+            with suppress(BadMedia):  # prediction has reported it
+                images[at] = _write_clip(path, time, level, config, folder / names[at], caption)
+    written = sorted(images)
+    rows = np.array([clips[at].row for at in written], np.int64)
     listed = pl.DataFrame(
         {
-            "file": pl.Series([f"{names[at]}.wav" for at in kept], dtype=pl.String),
+            "file": pl.Series([f"{names[at]}.wav" for at in written], dtype=pl.String),
             "recording": candidates.items.ids[candidates.item[rows]],
-            "timestamp": time[rows].round(3),
-            "score": score[rows].round(6),
-            "why": pl.Series([clips[at].why for at in kept], dtype=pl.String),
+            "timestamp": candidates.shapes.time[rows].round(3),
+            "score": candidates.scores[rows].round(6),
+            "why": pl.Series([clips[at].why for at in written], dtype=pl.String),
         }
     )
     write_frame(folder / INDEX, listed)
-    _write_page(listed, [pictures[at] for at in kept], cut, folder / PAGE)
+    _write_page(listed, [images[at] for at in written], score_threshold, folder / PAGE)
     return listed
 
 
-def _write_page(listed: pl.DataFrame, pictures: Sequence[np.ndarray], cut: float, out: Path) -> None:
-    """A page beside the clips, on which each is heard and seen."""
-    tiles: dict[str, list[str]] = {why: [] for why in KINDS}
-    for row, picture in zip(listed.iter_rows(named=True), pictures, strict=True):
+def _write_page(listed: pl.DataFrame, images: Sequence[np.ndarray], score_threshold: float, out: Path) -> None:
+    """A page beside the clips that shows and plays each of them."""
+    tiles: dict[str, list[Tile]] = {why: [] for why in KINDS}
+    for row, image in zip(listed.iter_rows(named=True), images, strict=True):
         facts = [row["file"].split("_")[0], f"score {row['score']:.3f}", f"{row['timestamp']:.1f} s"]
-        tiles[row["why"]].append(tile(picture, row["recording"], facts, sound=row["file"]))
+        tiles[row["why"]].append(Tile.make(image, row["recording"], facts, audio=row["file"]))
     sections = [
         Section(why.capitalize(), gallery(plural(len(tiles[why]), "clip"), tiles[why], wide=True), note)
         for why, note in KINDS.items()
     ]
     facts = [(count(len(tiles[why])), why) for why in KINDS]
-    lead = f"{AROUND:g} seconds before and after each call, as the model heard them. The cut is {cut:g}."
-    out.write_text(page("Clips to review", lead, facts, sections), encoding="utf-8")
+    lead = f"{CONTEXT:g} seconds before and after each call. The score threshold is {score_threshold:g}."
+    write_html(out, "Clips to review", lead, facts, sections)
 
 
 def _name(candidates: Annotations[Events], clip: Clip, number: int) -> str:
-    """A name that sorts as the list does."""
+    """A file name without suffix that sorts as the list does."""
     recording = PurePosixPath(candidates.items.ids[int(candidates.item[clip.row])].replace("\\", "/")).stem
-    return f"{number + 1:03}_{clip.why}_{recording}_{candidates.shapes.time[clip.row]:.1f}s"
+    return f"{number:03}_{clip.why}_{recording}_{candidates.shapes.time[clip.row]:.1f}s"
 
 
-def _levels_around(path: Path, ear: SpectrogramConfig, moments: Sequence[float]) -> list[np.ndarray]:
-    """(bands, frames) around each moment, dark beyond the ends; the recording is heard once, up to the last of them.
+def _spectrograms_around(path: Path, config: SpectrogramConfig, times: Sequence[float]) -> list[np.ndarray]:
+    """The (bins, frames) spectrogram around each time, silent beyond the ends of the recording.
 
-    Of a damaged one, up to there.
+    The recording is read once, up to the last clip; a damaged one up to the damage.
     """
-    half = round(AROUND / ear.hop_seconds)
-    starts = [round(moment / ear.hop_seconds) - half for moment in moments]
-    seen = [np.full((ear.n_bins, 2 * half), LOWEST, np.float32) for _ in moments]
+    half = round(CONTEXT / config.hop_seconds)
+    starts = [round(time / config.hop_seconds) - half for time in times]
+    levels = [np.full((config.n_bins, 2 * half), MIN_LEVEL, np.float32) for _ in times]
     first = 0
     with suppress(BadMedia):
-        for block in spectrogram(path, ear):
+        for block in spectrogram(path, config):
             last = first + block.shape[1]
-            for start, level in zip(starts, seen, strict=True):
+            for start, level in zip(starts, levels, strict=True):
                 low, high = max(start, first), min(start + 2 * half, last)
                 if low < high:
                     level[:, low - start : high - start] = block[:, low - first : high - first]
             first = last
             if first >= max(starts) + 2 * half:
                 break
-    return seen
+    return levels
 
 
-def _write(path: Path, moment: float, level: np.ndarray, ear: SpectrogramConfig, out: Path, words: str) -> np.ndarray:
-    """The sound, and what the model saw of it, which is returned."""
+def _write_clip(
+    path: Path, time: float, level: np.ndarray, config: SpectrogramConfig, out: Path, caption: str
+) -> np.ndarray:
+    """Write the sound and its spectrogram; returns the image without the caption."""
     import soundfile
 
-    sound = read_audio(path, max(moment - AROUND, 0.0), moment + AROUND)
+    start, stop = time - CONTEXT, time + CONTEXT
+    sound = read_audio(path, max(start, 0.0), stop)
     soundfile.write(out.with_name(f"{out.name}.wav"), np.nan_to_num(sound), read_header(path).rate, subtype="PCM_16")
-    low, top = (band / ear.window_seconds for band in (ear.lowest, ear.lowest + ear.n_bins - 1))
-    picture = draw_spectrogram(
-        level,
-        (moment - AROUND, moment + AROUND),
-        top,
-        Events(np.array([moment]), np.array([MARKED])),
-        SIZE,
-        bottom=low,
-        shades=(LOWEST, BRIGHTEST),
-    )
-    labelled = write_label(np.pad(picture, ((0, 24), (0, 0), (0, 0))), words)
-    # OpenCV itself writes no file, and says nothing, where a name has letters that its system's code page lacks.
-    _, code = cv2.imencode(".png", cv2.cvtColor(labelled, cv2.COLOR_RGB2BGR))
-    out.with_name(f"{out.name}.png").write_bytes(code.tobytes())
-    return picture
+    fmin, fmax = (band / config.window_seconds for band in (config.first_bin, config.first_bin + config.n_bins - 1))
+    event = Events(np.array([time]), np.array([MARKED]))
+    image = draw_spectrogram(level, (start, stop), fmax, event, SIZE, fmin=fmin, level_range=(MIN_LEVEL, BRIGHTEST))
+    captioned = draw_caption(np.pad(image, ((0, CAPTION_HEIGHT), (0, 0), (0, 0))), caption)
+    # OpenCV silently writes no file where a name has letters that the code page of the system lacks.
+    _, encoded = cv2.imencode(".png", cv2.cvtColor(captioned, cv2.COLOR_RGB2BGR))
+    out.with_name(f"{out.name}.png").write_bytes(encoded.tobytes())
+    return image

@@ -1,4 +1,4 @@
-"""How well volumes are found, class by class and by how far they are from the vehicle."""
+"""Recall and precision of cuboids by class and by distance from the vehicle."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 BANDS = (20.0, 40.0, 60.0)
-"""Metres at which the bands of distance end; the last one has no end."""
+"""Metres at which the bands of distance end; the last band has no end."""
 BAND_NAMES = ("0-20", "20-40", "40-60", "60+")
 TWENTIETHS = (10, 14)
-"""A hit, and a good one: IoU above 0.50 and above 0.70."""
+"""IoU thresholds 0.50 and 0.70, in twentieths."""
 
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """What was found of each class, in each band of distance, and of each class in each band.
+    """Recall and precision of each class, of each band of distance, and of each class in each band.
 
     Columns
     -------
-    class, metres; truths and predictions counted; tp_50 and tp_70, the truths that were found with an IoU above 0.50
-    and 0.70; recall_50 and recall_70, their share; precision_50 and precision_70, the share of the predictions that
-    hit. A truth is in the band that it stands in, a prediction in the one that it is put in.
+    class, metres; truths and predictions, how many there are; tp_50 and tp_70, truths matched with an IoU above 0.50
+    and 0.70; recall_50 and recall_70; precision_50 and precision_70. A truth counts in the band of its own position, a
+    prediction in that of the predicted position.
     """
 
     classes: pl.DataFrame
@@ -46,13 +46,14 @@ class Distances:
     both: pl.DataFrame
 
     def show(self, to: Console) -> None:
-        """Print the classes, and the bands of all of them together."""
+        """Print the tables of classes and of bands."""
         for title, table in (("classes, at every distance", self.classes), ("metres from the vehicle", self.bands)):
             show_table(title, table.columns, table.rows(), to)
 
     def as_dict(self) -> dict[str, object]:
         """The form that `--json` prints."""
-        return {name: getattr(self, name).to_dicts() for name in ("classes", "bands", "both")}
+        tables = {"classes": self.classes, "bands": self.bands, "both": self.both}
+        return {name: table.to_dicts() for name, table in tables.items()}
 
 
 def score_by_distance(
@@ -68,48 +69,51 @@ def score_by_distance(
 
     Parameters
     ----------
-    truth, predicted: of the same items, all of which the catalog has; it knows where the vehicle stood.
-    least: points of the sweep that must be inside a truth for it to count. A prediction that hits one that does not
-        count, or that hits nothing and has fewer points itself, is no false alarm either.
+    truth, predicted: of the same items, all of which are in the catalog, which knows the position of the vehicle.
+    least: lidar points that a truth must contain to be counted. A prediction that matches a truth which is not
+        counted, or that matches none and contains fewer points itself, is not a false positive.
     """
     truth, predicted = align_classes(truth, predicted)
-    at = _find(truth, catalog)
-    kinds = max(len(truth.classes), 1)
-    found = sweep(
+    at = _find_items(truth, catalog)
+    classes = max(len(truth.classes), 1)
+    swept = sweep(
         truth.shapes,
         predicted.shapes,
-        truth.item * kinds + truth.labels,
-        predicted.item * kinds + predicted.labels,
-        len(truth.items) * kinds,
+        truth.item * classes + truth.labels,
+        predicted.item * classes + predicted.labels,
+        len(truth.items) * classes,
         twentieths=TWENTIETHS,
         confidence=predicted.scores,
         comparison=comparison,
         mode=match,
     )
-    counted, enough = np.ones(len(truth), bool), np.ones(len(predicted), bool)
+    counted = np.ones(len(truth), bool)
+    enough = np.ones(len(predicted), bool)
     if least > 0:
         counted, enough = (counts >= least for counts in count_points((truth, predicted), catalog, at))
-    truth_hit, predicted_hit = (np.zeros((len(one), len(TWENTIETHS)), bool) for one in (truth, predicted))
-    spared = ~enough
-    for step, matched in enumerate(found.matched.T):
-        first, second = found.pairs.first[matched], found.pairs.second[matched]
+    truth_hit = np.zeros((len(truth), len(TWENTIETHS)), bool)
+    predicted_hit = np.zeros((len(predicted), len(TWENTIETHS)), bool)
+    ignored = ~enough
+    for step, matched in enumerate(swept.matched.T):
+        first, second = swept.pairs.first[matched], swept.pairs.second[matched]
         truth_hit[first, step] = True
         predicted_hit[second, step] = counted[first]
-        spared[second[~counted[first]]] = True
-    alarms = ~spared | predicted_hit.any(axis=1)
-    sides = [
+        ignored[second[~counted[first]]] = True
+    kept = ~ignored | predicted_hit.any(axis=1)
+    return _tables(
         (truth.labels[counted], _band(truth, catalog, at)[counted], truth_hit[counted]),
-        (predicted.labels[alarms], _band(predicted, catalog, at)[alarms], predicted_hit[alarms]),
-    ]
-    return _tables(sides[0], sides[1], truth.classes or ("object",))
+        (predicted.labels[kept], _band(predicted, catalog, at)[kept], predicted_hit[kept]),
+        truth.classes or ("object",),
+    )
 
 
 def count_points(sides: tuple[Annotations[Cuboids], ...], catalog: Catalog, at: np.ndarray) -> tuple[np.ndarray, ...]:
-    """How many points of its item's sweep each volume has inside; item i of each side is item at[i] of the catalog.
+    """How many lidar points each cuboid contains; item i of each side is item at[i] of the catalog.
 
     Sweeps that cannot be read are a `BadInput`.
     """
-    counts, problems = tuple(np.zeros(len(side), np.int64) for side in sides), Problems()
+    counts = tuple(np.zeros(len(side), np.int64) for side in sides)
+    problems = Problems()
     for item, place in progress(list(enumerate(at.tolist())), "counting points"):
         rows = [slice(*side.offsets[item : item + 2]) for side in sides]
         if all(own.start == own.stop for own in rows):
@@ -121,16 +125,18 @@ def count_points(sides: tuple[Annotations[Cuboids], ...], catalog: Catalog, at: 
             problems.add(Problem(bad.kind, catalog.place(place), bad.found, "a sweep", bad.remedy, item=name))
             continue
         for side, own, count in zip(sides, rows, counts, strict=True):
-            volumes = side.shapes.take(np.arange(own.start, own.stop))
-            count[own] = count_points_in_cuboids(scan.points, transform_cuboids(volumes, scan.stand.inverse()))
+            cuboids = side.shapes.take(np.arange(own.start, own.stop))
+            count[own] = count_points_in_cuboids(scan.points, transform_cuboids(cuboids, scan.pose.inverse()))
     problems.raise_if_any()
     return counts
 
 
-def _find(truth: Annotations[Cuboids], catalog: Catalog) -> np.ndarray:
-    """Where the catalog has each item of the truth."""
-    at, problems = catalog.items.find(truth.items.ids), Problems()
-    ids, place = truth.items.ids, str(catalog.root)
+def _find_items(truth: Annotations[Cuboids], catalog: Catalog) -> np.ndarray:
+    """The position in the catalog of each item of the truth."""
+    at = catalog.items.find(truth.items.ids)
+    problems = Problems()
+    ids = truth.items.ids
+    place = str(catalog.root)
     expected, remedy = "every sample that is scored", "name the data folder of the truth"
     problems.add_each(
         "unknown_sample",
@@ -143,17 +149,17 @@ def _find(truth: Annotations[Cuboids], catalog: Catalog) -> np.ndarray:
 
 
 def _band(annotations: Annotations[Cuboids], catalog: Catalog, at: np.ndarray) -> np.ndarray:
-    """The band of each volume. Without a drive, volumes are in the frame of the lidar, and that is the vehicle."""
+    """The band of each cuboid. Without a drive, cuboids are in the frame of the lidar, which is that of the vehicle."""
     x, y = annotations.shapes.x, annotations.shapes.y
     if catalog.drive is not None:
         row = catalog.drive.samples[at]
-        stand = np.where(row < 0, np.nan, catalog.drive.vehicle.translation[row, :2].T)  # unknown: the last band
-        x, y = x - stand[0, annotations.item], y - stand[1, annotations.item]
+        vehicle = np.where(row < 0, np.nan, catalog.drive.vehicle.translation[row, :2].T)  # unknown: the last band
+        x, y = x - vehicle[0, annotations.item], y - vehicle[1, annotations.item]
     return np.searchsorted(BANDS, np.hypot(x, y), "right")
 
 
 Side = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Class, band and hits at each threshold of the volumes of one side."""
+"""Class, band and, for each IoU threshold, whether it is matched, of the truths or of the predictions."""
 
 
 def _tables(truth: Side, predicted: Side, classes: tuple[str, ...]) -> Distances:
@@ -171,16 +177,16 @@ def _tables(truth: Side, predicted: Side, classes: tuple[str, ...]) -> Distances
 def _table(
     keys: dict[str, pl.Series], truth: np.ndarray, truth_hit: np.ndarray, predicted: np.ndarray, hit: np.ndarray
 ) -> pl.DataFrame:
-    """A row for each key that has anything, from the number of the key of each volume."""
+    """A row for each key with any cuboid; `truth` and `predicted` are the number of each cuboid's key."""
     rows = len(next(iter(keys.values())))
     truths, predictions = (np.bincount(side, minlength=rows) for side in (truth, predicted))
-    found = {f"tp_{5 * k}": np.bincount(truth, truth_hit[:, at], rows) for at, k in enumerate(TWENTIETHS)}
-    right = [np.bincount(predicted, hit[:, at], rows) for at in range(len(TWENTIETHS))]
+    matched = {f"tp_{5 * k}": np.bincount(truth, truth_hit[:, at], rows) for at, k in enumerate(TWENTIETHS)}
+    correct = [np.bincount(predicted, hit[:, at], rows) for at in range(len(TWENTIETHS))]
     shares = {}
-    for k, own in zip(TWENTIETHS, right, strict=True):
-        shares[f"recall_{5 * k}"] = _share(found[f"tp_{5 * k}"], truths)
+    for k, own in zip(TWENTIETHS, correct, strict=True):
+        shares[f"recall_{5 * k}"] = _share(matched[f"tp_{5 * k}"], truths)
         shares[f"precision_{5 * k}"] = _share(own, predictions)
-    whole = {name: hits.astype(np.int64) for name, hits in found.items()}
+    whole = {name: hits.astype(np.int64) for name, hits in matched.items()}
     table = pl.DataFrame({**keys, "truths": truths, "predictions": predictions, **whole, **shares})
     return table.filter((pl.col("truths") > 0) | (pl.col("predictions") > 0))
 

@@ -1,4 +1,4 @@
-"""The page of a data set: what is in it, how much of it, how large, where, and what is odd."""
+"""The page of a data set: what it contains, how much, how large, where, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -8,20 +8,27 @@ import numpy as np
 
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
-from tallymark.geometry import Cuboids, Labels
-from tallymark.io.media import BadMedia
-from tallymark.reporting import counts, measures, picks, sounds
-from tallymark.reporting.bev_plots import colour_of
-from tallymark.reporting.page import Section, beside, cards, gallery, legend, page, tile
-from tallymark.reporting.survey import Survey, survey
-from tallymark.reporting.tiles import draw_cameras, make_tiles
+from tallymark.modalities.render import renderer_of
+from tallymark.modalities.survey import Survey, survey
+from tallymark.reporting.blocks import Block, Legend, Paragraph, Section, SideBySide, Tile, charts, figure, gallery
+from tallymark.reporting.gallery import make_tiles
+from tallymark.reporting.page import write_html
+from tallymark.reporting.summary_tables import (
+    class_balance,
+    count_table,
+    facts,
+    group_chart,
+    lead,
+    object_count_chart,
+    object_nouns,
+    problem_tables,
+)
 
 GALLERY = 24
-CAMERAS = 2
-"""Samples that are also shown as a camera saw them."""
+"""Items that the gallery shows at most."""
 
 
-@np.errstate(over="ignore", invalid="ignore")  # of objects larger than any picture
+@np.errstate(over="ignore", invalid="ignore")  # of objects larger than any image
 def write_page(
     catalog: Catalog,
     title: str,
@@ -35,120 +42,69 @@ def write_page(
 
     Parameters
     ----------
-    problems: what a check of the folder found; it is shown, with what reading noted and what could not be opened.
-    gallery: how many items are drawn at most. seed: decides which, among those that are alike.
+    problems: what a check of the folder found; by default, what was noted when the catalog was read. Files that cannot
+        be opened are added.
+    gallery: how many items are drawn at most.
+    seed: of the random choice among similar items.
     """
-    seen = survey(catalog, seed)
-    text = page(
-        title, counts.lead(catalog, seen), counts.facts(catalog, seen), sections(catalog, seen, problems, gallery, seed)
-    )
-    out.write_text(text, encoding="utf-8")
+    surveyed = survey(catalog, renderer_of(catalog).measure, seed)
+    sections = _sections(catalog, surveyed, problems, gallery, seed)
+    write_html(out, title, lead(catalog, surveyed), facts(catalog, surveyed), sections)
 
 
-def sections(catalog: Catalog, seen: Survey, problems: Problems | None, most: int, seed: int) -> list[Section]:
-    """All that the page shows below its header."""
+def _sections(
+    catalog: Catalog, surveyed: Survey, problems: Problems | None, gallery_size: int, seed: int
+) -> list[Section]:
+    """Everything below the header of the page."""
+    problem_section = _problem_section(catalog, surveyed, problems)
     if not len(catalog):
-        return [_problems(catalog, seen, problems)]
-    groups = ""
-    if catalog.group.n_unique() > 1:
-        groups = beside(counts.count_table(catalog, seen, catalog.group, "group"), counts.group_charts(catalog))
-    _, many = counts.nouns(catalog)
+        return [problem_section]
+    renderer = renderer_of(catalog)
+    _, nouns = object_nouns(catalog)
+    objects = charts([object_count_chart(catalog), *renderer.object_charts(catalog, surveyed)])
     return [
-        Section("Parts", counts.count_table(catalog, seen, catalog.split, "part")),
-        _problems(catalog, seen, problems),
-        Section(
-            "Groups", groups, "What was taken together: a source, a day, a log. Keep a group on one side of a split."
-        ),
-        Section("Classes", counts.class_balance(catalog)),
-        Section("Gallery", _gallery(catalog, seen, most, seed), _gallery_note(catalog)),
-        Section(
-            many.capitalize(),
-            cards(measures.objects_measured(catalog, seen)),
-            "How many, how long, and when." if many == "calls" else "How many, how large, and where.",
-        ),
-        Section(f"{catalog.medium.noun.capitalize()} files", cards(measures.media_sizes(catalog, seen))),
+        Section("Splits", count_table(catalog, surveyed, catalog.split, "split")),
+        problem_section,
+        _group_section(catalog, surveyed),
+        Section("Classes", class_balance(catalog)),
+        Section("Gallery", _gallery(catalog, surveyed, gallery_size, seed), renderer.gallery_note(catalog)),
+        Section(nouns.capitalize(), objects, renderer.objects_note),
+        Section(f"{catalog.medium.noun.capitalize()} files", charts(renderer.media_charts(surveyed))),
     ]
 
 
-def _problems(catalog: Catalog, seen: Survey, given: Problems | None) -> Section:
-    """What a check found, what reading noted, what could not be opened; each once."""
-    known = Problems()
-    if given is not None:
-        known.merge(given)
-    else:
-        known.merge(catalog.notes)
-    told = {problem.item for problem in known}
-    for problem in seen.problems(catalog):
-        if problem.item not in told:
-            known.add(problem)
-    return Section(
-        "Problems", counts.problem_tables(known), "What is wrong or odd in the files, and what to do about it."
-    )
+def _group_section(catalog: Catalog, surveyed: Survey) -> Section:
+    blocks: list[Block] = []
+    if catalog.group.n_unique() > 1:
+        table = count_table(catalog, surveyed, catalog.group, "group")
+        blocks = [SideBySide([*table, *figure(group_chart(catalog))])]
+    note = "Items of one source, day or log. Keep a group on one side of a train/validation split."
+    return Section("Groups", blocks, note)
 
 
-def _gallery_note(catalog: Catalog) -> str:
-    if catalog.medium.noun == "recording":
-        return "Spectrograms, each frequency against its own median. Orange brackets are the calls of the truth."
-    if catalog.medium.noun == "sweep":
-        return "From above, rings every 20 m. High points are bright; the line inside a volume is its heading."
-    if catalog.truth is not None and isinstance(catalog.truth.shapes, Labels):
-        return "Each with its label. Click a picture to enlarge it."
-    return "The truth is orange; in a close-up, what it is about is blue. Click a picture to enlarge it."
+def _problem_section(catalog: Catalog, surveyed: Survey, given: Problems | None) -> Section:
+    """The problems of a check or of reading, and of files that cannot be opened; each item once."""
+    problems = Problems()
+    problems.merge(catalog.notes if given is None else given)
+    listed = {problem.item for problem in problems}
+    for problem in surveyed.problems(catalog):
+        if problem.item not in listed:
+            problems.add(problem)
+    return Section("Problems", problem_tables(problems), "What is wrong with the files, and what to do about it.")
 
 
-def _gallery(catalog: Catalog, seen: Survey, most: int, seed: int) -> str:
+def _gallery(catalog: Catalog, surveyed: Survey, most: int, seed: int) -> list[Block]:
     if not catalog.files.is_not_null().any():
-        return counts.quiet("No file of this data set is here, so there is nothing to draw.")
+        return [Paragraph("No file of this data set is present, so there is nothing to draw.")]
     if most < 1:
-        return ""
-    sound = catalog.medium.noun == "recording"
-    chosen = _sound_picks(catalog, seen, most, seed) if sound else _picks(catalog, seen, most, seed)
-    parts = [_classes(catalog)]
-    for heading, some in chosen.items():
-        parts.append(gallery(heading, make_tiles(catalog, some, f"drawing {heading.lower()}"), wide=sound))
-    parts.append(gallery("Seen by a camera", _cameras(catalog, seen, seed), wide=True))
-    return "".join(parts)
-
-
-def _picks(catalog: Catalog, seen: Survey, most: int, seed: int) -> dict[str, list[picks.Pick]]:
-    """Half of the room for typical items, a third for odd ones, the rest for those without truth."""
-    faulty = picks.unreadable(seen, max(1, most // 6))
-    odd = picks.odd(catalog, seen, most // 3)
-    plain = picks.without_truth(catalog, seen, max(1, most // 6) if catalog.labelled.any() else most // 2, seed)
-    room = max(0, most - len(odd) - len(plain) - len(faulty))
-    taken = {pick.item for pick in odd if pick.focus is None}
-    typical = [pick for pick in picks.typical(catalog, seen, room + len(taken), seed) if pick.item not in taken]
-    plain = [pick for pick in plain if pick.item not in taken]
-    return {"Typical": typical[:room], "Odd": odd, "Without truth": plain, "Cannot be read": faulty}
-
-
-def _sound_picks(catalog: Catalog, seen: Survey, most: int, seed: int) -> dict[str, list[picks.Pick]]:
-    whole = sounds.whole_picks(catalog, seen, max(1, most // 6))
-    found = {"Whole recordings": whole, **sounds.call_picks(catalog, seen, most - len(whole) - most // 4, seed)}
-    found["Without a call"] = sounds.silent_picks(catalog, seen, max(1, most // 8), seed, labelled=True)
-    found["Without truth"] = sounds.silent_picks(catalog, seen, max(1, most // 8), seed, labelled=False)
-    found["Cannot be read"] = picks.unreadable(seen, max(1, most // 8))
-    return found
-
-
-def _classes(catalog: Catalog) -> str:
-    """The colours of the classes of volumes that occur."""
-    truth = catalog.truth
-    if truth is None or not isinstance(truth.shapes, Cuboids) or not truth.classes:
-        return ""
-    return legend([(truth.classes[at], colour_of(at)) for at in np.unique(truth.labels).tolist()])
-
-
-def _cameras(catalog: Catalog, seen: Survey, seed: int) -> list[str]:
-    """Volumes in the pictures of cameras, where there are any."""
-    if catalog.drive is None:
         return []
-    tiles = []
-    for pick in picks.typical(catalog, seen, CAMERAS, seed):
-        try:
-            drawn = draw_cameras(catalog, pick.item)
-        except BadMedia:  # the sweep of the sample is drawn all the same
-            continue
-        if drawn is not None:
-            tiles.append(tile(drawn[0], catalog.items.ids[pick.item], [catalog.group[pick.item], drawn[1]]))
-    return tiles
+    renderer = renderer_of(catalog)
+    legend = renderer.legend(catalog)
+    blocks: list[Block] = [Legend(legend)] if legend else []
+    for heading, items in renderer.gallery(catalog, surveyed, most, seed).items():
+        blocks += gallery(heading, make_tiles(catalog, items, f"drawing {heading.lower()}"), wide=renderer.wide)
+    cameras = [
+        Tile.make(drawn.image, catalog.items.ids[drawn.item], [catalog.group[drawn.item], drawn.camera])
+        for drawn in renderer.camera_images(catalog, surveyed, seed)
+    ]
+    return blocks + gallery("Camera images", cameras, wide=True)

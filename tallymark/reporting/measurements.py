@@ -1,171 +1,273 @@
-"""What to take home from predictions: how many things there are, how dense, how large and which way they point."""
+"""Measurements of predictions: how many objects there are, how dense, how large, and their headings.
+
+What can be measured of an object depends on its geometry: one small class each, chosen by `MEASUREMENTS`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
 
 from tallymark.core.problems import BadInput, Problem
 from tallymark.data.annotations import Annotations
-from tallymark.geometry import Boxes, Cuboids, Labels, Masks, RotatedBoxes
+from tallymark.geometry import Boxes, Cuboids, Events, Geometry, Labels, Masks, RotatedBoxes
 from tallymark.geometry.rectangles import fit_rectangles, lengthwise
 
+G = TypeVar("G", bound=Geometry)
 DECIMALS = 3
 """Of pixels and degrees."""
 DIGITS = 6
-"""Of metres: an ear of wheat is a few square centimetres, a chip of sea more than a square kilometre."""
+"""Significant digits of metres: a wheat head has a few square centimetres, a satellite image square kilometres."""
 TENTHS = (1, 5, 9)
-"""Of the areas in an item: a small one, the middle one, a large one."""
+"""Quantiles of the areas in an item, in tenths: 10th percentile, median, 90th percentile."""
 
 
-def measure_items(found: Annotations[Any], size: np.ndarray, ground: float | None) -> pl.DataFrame:
-    """A row per item: its objects counted, and how large they are.
+def measure_items(predictions: Annotations[G], size: np.ndarray, gsd: float | None) -> pl.DataFrame:
+    """A row per item: the number of its objects, and their areas.
 
     Parameters
     ----------
-    size: (n, 2) width and height of every picture in pixels, nan where it could not be read.
-    ground: metres that a pixel is wide on the ground, if known.
+    size: (n, 2) width and height of every image in pixels, nan where it could not be read.
+    gsd: ground sampling distance in metres per pixel, if known.
 
     Columns
     -------
-    item, group (where items have one) and count. With `ground`: square_metres of the picture and per_square_metre.
-    Where objects have an area: area_10, area_50 and area_90, which 10, 50 and 90 % of them stay below, in square
-    pixels; with `ground` also in square metres, as area_10_m2 and so on. What is not known is null: so is the count of
-    a picture that could not be read.
+    item, group (where items have one) and count. With `gsd`: square_metres of the image and per_square_metre.
+    Where objects have an area: area_10, area_50 and area_90, its 10th, 50th and 90th percentile in square pixels; with
+    `gsd` also in square metres, as area_10_m2 and so on. Unknown values are null, and so is the count of an image that
+    could not be read.
     """
-    _refuse(ground)
+    _check_gsd(gsd)
     size = np.asarray(size, float)
-    if size.shape != (len(found.items), 2):
-        raise ValueError(f"sizes of shape {size.shape} for {len(found.items)} items")
-    read = pl.lit(pl.Series(np.isfinite(size[:, 0])))
-    table = pl.DataFrame({"item": found.items.ids, "count": found.counts}).with_columns(pl.when(read).then("count"))
-    if found.items.group is not None:
-        table.insert_column(1, found.items.group.alias("group"))
-    if ground is not None:
-        whole = size.prod(axis=1) * ground**2
-        whole[~(whole > 0)] = np.nan
-        table = table.with_columns(_metric("square_metres", whole), _metric("per_square_metre", found.counts / whole))
-    if isinstance(found.shapes, Boxes | RotatedBoxes | Masks):
-        quantiles = _area_quantiles(found)
-        table = table.with_columns(_plain(name, values) for name, values in quantiles.items())
-        if ground is not None:
-            table = table.with_columns(_metric(f"{at}_m2", values * ground**2) for at, values in quantiles.items())
+    if size.shape != (len(predictions.items), 2):
+        raise ValueError(f"sizes of shape {size.shape} for {len(predictions.items)} items")
+    readable = pl.lit(pl.Series(np.isfinite(size[:, 0])))
+    table = pl.DataFrame({"item": predictions.items.ids, "count": predictions.counts})
+    table = table.with_columns(pl.when(readable).then("count"))
+    if predictions.items.group is not None:
+        table.insert_column(1, predictions.items.group.alias("group"))
+    if gsd is not None:
+        ground = size.prod(axis=1) * gsd**2
+        ground[~(ground > 0)] = np.nan
+        density = predictions.counts / ground
+        table = table.with_columns(_metres("square_metres", ground), _metres("per_square_metre", density))
+    area = MEASUREMENTS[type(predictions.shapes)].area(predictions.shapes)
+    if area is None:
+        return table
+    quantiles = _area_quantiles(predictions, area)
+    table = table.with_columns(_rounded(name, values) for name, values in quantiles.items())
+    if gsd is not None:
+        table = table.with_columns(_metres(f"{name}_m2", values * gsd**2) for name, values in quantiles.items())
     return table
 
 
-def measure_objects(found: Annotations[Any], ground: float | None) -> pl.DataFrame:
-    """A row per object: where it is and how large, in pixels; with `ground` (metres per pixel) also in metres.
+def measure_objects(predictions: Annotations[G], gsd: float | None) -> pl.DataFrame:
+    """A row per object: its position and size in pixels; with `gsd` (metres per pixel) also in metres.
 
     Columns
     -------
     item, number (which of the item's objects), score, x and y of the centre; for boxes width, height and area, for
     rotated boxes and masks length, width, heading and area. Length is the longer side. The heading is in degrees
-    clockwise from the top of the picture, from 0 to below 180: bow and stern look alike.
-    The sides and the area come again with `ground`, as length_m, width_m, height_m and area_m2.
-    Labels of whole pictures have no place: item, number (1 is the likeliest), label, its name and score.
-    Volumes are in metres already: item, number, name of the class, score, x, y, z, width, length, height and yaw.
+    clockwise from the top of the image, from 0 to below 180: bow and stern are not distinguished.
+    With `gsd` the sides and the area follow in metres, as length_m, width_m, height_m and area_m2.
+    Class labels have no position: item, number (1 is the most probable), label, name and score.
+    Cuboids are in metres: item, number, name of the class, score, x, y, z, width, length, height and yaw.
     """
-    _refuse(ground)
-    if isinstance(found.shapes, Labels):
-        return _tally_labels(found)
-    if isinstance(found.shapes, Cuboids):
-        return _tally_volumes(found)
-    sides, more, centre = _measured(found.shapes)
-    area = {"area": np.asarray(found.shapes.area, float)}
-    score = np.full(len(found), np.nan) if found.score is None else found.score
-    columns = [
-        found.items.ids[found.item].alias("item"),
-        pl.Series("number", found.numbers),
-        *(_plain(name, values) for name, values in ({"score": score} | centre | sides | more | area).items()),
-    ]
-    if ground is not None:
-        columns += [_metric(f"{name}_m", values * ground) for name, values in sides.items()]
-        columns += [_metric("area_m2", area["area"] * ground**2)]
-    return pl.DataFrame(columns)
-
-
-def _tally_labels(found: Annotations[Labels]) -> pl.DataFrame:
-    label = found.shapes.label
-    names = [found.classes[k] if k < len(found.classes) else "" for k in label.tolist()]
-    return pl.DataFrame(
-        {
-            "item": found.items.ids[found.item],
-            "number": found.numbers,
-            "label": label,
-            "name": pl.Series(names, dtype=pl.String),
-            "score": found.scores.round(DIGITS),
-        }
-    )
-
-
-def _tally_volumes(found: Annotations[Cuboids]) -> pl.DataFrame:
-    names = [found.classes[k] if k < len(found.classes) else "" for k in found.labels.tolist()]
-    sides = zip(("x", "y", "z", "width", "length", "height", "yaw"), found.shapes.columns, strict=True)
-    return pl.DataFrame(
-        [
-            found.items.ids[found.item].alias("item"),
-            pl.Series("number", found.numbers),
-            pl.Series("name", names, dtype=pl.String),
-            pl.Series("score", found.scores.round(DIGITS)),
-            *(_plain(name, values) for name, values in sides),
-        ]
-    )
+    _check_gsd(gsd)
+    return MEASUREMENTS[type(predictions.shapes)].table(predictions, gsd)
 
 
 def summary(table: pl.DataFrame) -> dict[str, float | None]:
-    """The table of `tally_items` in a few numbers: items, count, mean_per_item, square_metres, per_square_metre.
+    """The table of `measure_items` in a few numbers: items, count, mean_per_item, square_metres, per_square_metre.
 
-    The mean and the density are those of all pictures that could be read; None where there are none.
+    The mean and the density are those of all images that could be read; None where there are none.
     """
-    count, counted = int(table["count"].sum()), len(table) - table["count"].null_count()
-    mean = round(count / counted, DECIMALS) if counted else None
+    count = int(table["count"].sum())
+    readable = len(table) - table["count"].null_count()
     known = table.drop_nulls("square_metres") if "square_metres" in table.columns else table.clear()
-    # The sum of rounded numbers is rounded too: 0.1 three times is 0.3.
-    whole = float(f"{known['square_metres'].sum():.12g}") if len(known) else None
-    density = None if whole is None else float(f"{int(known['count'].sum()) / whole:.{DIGITS}g}")
-    found = {"items": len(table), "count": count, "mean_per_item": mean}
-    return found | {"square_metres": whole, "per_square_metre": density}
+    # The sum of rounded numbers is rounded too: three times 0.1 is 0.3.
+    ground = float(f"{known['square_metres'].sum():.12g}") if len(known) else None
+    density = None if ground is None else float(f"{int(known['count'].sum()) / ground:.{DIGITS}g}")
+    return {
+        "items": len(table),
+        "count": count,
+        "mean_per_item": round(count / readable, DECIMALS) if readable else None,
+        "square_metres": ground,
+        "per_square_metre": density,
+    }
 
 
-def _measured(shapes: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """The sides of shapes, what else there is to measure, and their centre."""
-    if isinstance(shapes, Boxes):
-        x, y = (extent.centre for extent in shapes.extents)
-        return {"width": shapes.width, "height": shapes.height}, {}, {"x": x, "y": y}
-    if not isinstance(shapes, RotatedBoxes | Masks):
-        raise ValueError(f"{type(shapes).__name__} have no place in a picture")
-    fit = fit_rectangles(shapes) if isinstance(shapes, Masks) else lengthwise(shapes)
-    # Rounded here, because 179.9999 is 180 in the table, and that is 0.
-    heading = np.round(np.degrees(fit.angle) + 90, DECIMALS) % 180
-    return {"length": fit.length, "width": fit.width}, {"heading": heading}, {"x": fit.x, "y": fit.y}
+class Measurement(Protocol[G]):
+    """What can be measured of the objects of one geometry."""
+
+    def area(self, shapes: G) -> np.ndarray | None:
+        """Areas in square pixels; None for objects without an area in the image."""
+
+    def table(self, predictions: Annotations[G], gsd: float | None) -> pl.DataFrame:
+        """A row per object, as `measure_objects` describes it."""
 
 
-def _area_quantiles(found: Annotations[Any]) -> dict[str, np.ndarray]:
-    """Quantiles of the areas in each item, nan where there are none, by the name of the column."""
-    areas = pl.DataFrame({"at": found.item, "area": np.asarray(found.shapes.area, float)})
+class BoxMeasurement:
+    """Bounding boxes: width and height."""
+
+    def area(self, shapes: Boxes) -> np.ndarray | None:
+        return np.asarray(shapes.area, float)
+
+    def table(self, predictions: Annotations[Boxes], gsd: float | None) -> pl.DataFrame:
+        boxes = predictions.shapes
+        x, y = (extent.centre for extent in boxes.extents)
+        sides = {"width": boxes.width, "height": boxes.height}
+        return _object_table(predictions, {"x": x, "y": y}, sides, {}, np.asarray(boxes.area, float), gsd)
+
+
+class RotatedBoxMeasurement:
+    """Rotated boxes: length, width and heading."""
+
+    def area(self, shapes: RotatedBoxes) -> np.ndarray | None:
+        return np.asarray(shapes.area, float)
+
+    def table(self, predictions: Annotations[RotatedBoxes], gsd: float | None) -> pl.DataFrame:
+        shapes = predictions.shapes
+        return _rectangle_table(predictions, lengthwise(shapes), np.asarray(shapes.area, float), gsd)
+
+
+class MaskMeasurement:
+    """Masks: their area, and length, width and heading of the rectangle fitted to them."""
+
+    def area(self, shapes: Masks) -> np.ndarray | None:
+        return np.asarray(shapes.area, float)
+
+    def table(self, predictions: Annotations[Masks], gsd: float | None) -> pl.DataFrame:
+        shapes = predictions.shapes
+        return _rectangle_table(predictions, fit_rectangles(shapes), np.asarray(shapes.area, float), gsd)
+
+
+class LabelMeasurement:
+    """Class labels: rank, name and score."""
+
+    def area(self, shapes: Labels) -> np.ndarray | None:
+        return None
+
+    def table(self, predictions: Annotations[Labels], gsd: float | None) -> pl.DataFrame:
+        label = predictions.shapes.label
+        return pl.DataFrame(
+            {
+                "item": predictions.items.ids[predictions.item],
+                "number": predictions.numbers,
+                "label": label,
+                "name": _class_names(predictions.classes, label),
+                "score": predictions.scores.round(DIGITS),
+            }
+        )
+
+
+class CuboidMeasurement:
+    """Cuboids: class, position, size and yaw in metres and radians."""
+
+    def area(self, shapes: Cuboids) -> np.ndarray | None:
+        return None
+
+    def table(self, predictions: Annotations[Cuboids], gsd: float | None) -> pl.DataFrame:
+        names = ("x", "y", "z", "width", "length", "height", "yaw")
+        columns = zip(names, predictions.shapes.columns, strict=True)
+        return pl.DataFrame(
+            [
+                predictions.items.ids[predictions.item].alias("item"),
+                pl.Series("number", predictions.numbers),
+                _class_names(predictions.classes, predictions.labels).alias("name"),
+                pl.Series("score", predictions.scores.round(DIGITS)),
+                *(_rounded(name, values) for name, values in columns),
+            ]
+        )
+
+
+class EventMeasurement:
+    """Events are counted; their times are listed by `reporting.calls.list_calls`."""
+
+    def area(self, shapes: Events) -> np.ndarray | None:
+        return None
+
+    def table(self, predictions: Annotations[Events], gsd: float | None) -> pl.DataFrame:
+        raise ValueError("events have no position in an image")
+
+
+MEASUREMENTS: dict[type[Geometry], Measurement[Any]] = {
+    Boxes: BoxMeasurement(),
+    RotatedBoxes: RotatedBoxMeasurement(),
+    Masks: MaskMeasurement(),
+    Labels: LabelMeasurement(),
+    Cuboids: CuboidMeasurement(),
+    Events: EventMeasurement(),
+}
+"""What is measured of each geometry."""
+
+
+def _rectangle_table(
+    predictions: Annotations[G], rectangles: RotatedBoxes, area: np.ndarray, gsd: float | None
+) -> pl.DataFrame:
+    """Objects measured by rectangles with their length along the longer side."""
+    # Rounded before the modulo: 179.9999 is 180 in the table, which is 0.
+    heading = np.round(np.degrees(rectangles.angle) + 90, DECIMALS) % 180
+    center = {"x": rectangles.x, "y": rectangles.y}
+    sides = {"length": rectangles.length, "width": rectangles.width}
+    return _object_table(predictions, center, sides, {"heading": heading}, area, gsd)
+
+
+def _object_table(
+    predictions: Annotations[G],
+    center: dict[str, np.ndarray],
+    sides: dict[str, np.ndarray],
+    angles: dict[str, np.ndarray],
+    area: np.ndarray,
+    gsd: float | None,
+) -> pl.DataFrame:
+    """Objects in an image: columns in pixels and degrees, then the sides and the area in metres."""
+    score = np.full(len(predictions), np.nan) if predictions.score is None else predictions.score
+    in_pixels = {"score": score, **center, **sides, **angles, "area": area}
+    columns = [
+        predictions.items.ids[predictions.item].alias("item"),
+        pl.Series("number", predictions.numbers),
+        *(_rounded(name, values) for name, values in in_pixels.items()),
+    ]
+    if gsd is not None:
+        columns += [_metres(f"{name}_m", values * gsd) for name, values in sides.items()]
+        columns.append(_metres("area_m2", area * gsd**2))
+    return pl.DataFrame(columns)
+
+
+def _area_quantiles(predictions: Annotations[G], area: np.ndarray) -> dict[str, np.ndarray]:
+    """Quantiles of the areas in each item by the name of their column, nan where an item has no object."""
+    areas = pl.DataFrame({"at": predictions.item, "area": area})
     columns = {f"area_{10 * tenths}": tenths / 10 for tenths in TENTHS}
     rows = areas.group_by("at").agg(
         pl.col("area").quantile(share, "linear").alias(name) for name, share in columns.items()
     )
-    at, quantiles = rows["at"].to_numpy(), {name: np.full(len(found.items), np.nan) for name in columns}
+    item = rows["at"].to_numpy()
+    quantiles = {name: np.full(len(predictions.items), np.nan) for name in columns}
     for name, values in quantiles.items():
-        values[at] = rows[name].to_numpy()
+        values[item] = rows[name].to_numpy()
     return quantiles
 
 
-def _plain(name: str, values: np.ndarray) -> pl.Series:
-    """A column of pixels, degrees or shares."""
+def _class_names(classes: tuple[str, ...], labels: np.ndarray) -> pl.Series:
+    """The name of each label; empty for labels without one."""
+    names = [classes[label] if label < len(classes) else "" for label in labels.tolist()]
+    return pl.Series(names, dtype=pl.String)
+
+
+def _rounded(name: str, values: np.ndarray) -> pl.Series:
+    """A column of pixels, degrees or shares; nan becomes null."""
     return pl.Series(name, np.asarray(values, float)).fill_nan(None).round(DECIMALS)
 
 
-def _metric(name: str, values: np.ndarray) -> pl.Series:
-    """A column of metres or square metres."""
+def _metres(name: str, values: np.ndarray) -> pl.Series:
+    """A column of metres or square metres; nan becomes null."""
     return pl.Series(name, np.asarray(values, float)).fill_nan(None).round_sig_figs(DIGITS)
 
 
-def _refuse(ground: float | None) -> None:
-    if ground is not None and not (np.isfinite(ground) and ground > 0):
-        expected, remedy = "metres per pixel, above 0", "give e.g. 1.5, or leave it out"
-        raise BadInput(Problem("bad_option", "tally", f"ground={ground}", expected, remedy))
+def _check_gsd(gsd: float | None) -> None:
+    if gsd is not None and not (np.isfinite(gsd) and gsd > 0):
+        expected = "metres per pixel, above 0"
+        raise BadInput(Problem("bad_option", "predict", f"gsd={gsd}", expected, "give e.g. 1.5, or omit it"))

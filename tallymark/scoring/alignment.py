@@ -11,14 +11,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tallymark.core.problems import BadInput, Problem, Problems
+from tallymark.core.problems import Problem, Problems
 from tallymark.core.registry import Challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
-from tallymark.io.audio import total_hours
-from tallymark.io.finder import Finder
-from tallymark.io.folders import AUDIO_SUFFIXES, media_files
 from tallymark.submission.table_checks import align, report_unknown
 
 PathLike = str | Path
@@ -146,32 +143,3 @@ def expected_items(
         sample = what.dialect.read(samples[0] if path.is_dir() else path, rule_options, problems)
         items = Items.of([]) if sample is None else Items(sample.items.ids)
     return items if problems.total == before else None
-
-
-def with_hours(
-    what: Challenge,
-    rule_options: Any,
-    audio: PathLike,
-    truth: Annotations[Any] | None,
-    problems: Problems,
-    *,
-    named_only: bool = False,
-) -> Any:
-    """The reading with the hours of the recordings in a folder; `named_only`: of those that the truth names."""
-    if not hasattr(rule_options, "hours"):
-        raise BadInput(Problem("bad_option", "audio", what.name, "a challenge of recordings", "leave it out"))
-    recordings = media_files(Path(audio), AUDIO_SUFFIXES, problems)
-    finder = Finder(recordings, Path(audio))
-    meant = {} if truth is None else {name: finder.candidates(name) for name in truth.items.ids}
-    if named_only and truth is not None:
-        recordings = sorted({path for paths in meant.values() for path in paths})
-    hours = total_hours(recordings, problems)
-    absent = [name for name, paths in meant.items() if not paths]
-    expected, remedy = "every recording that the truth names", "name the folder with all of them, or give --hours"
-    problems.add_each(
-        "missing_audio",
-        str(audio),
-        absent,
-        lambda name: Problem("missing_audio", str(audio), f"no {name}", expected, remedy, item=name),
-    )
-    return replace(rule_options, hours=hours) if hours > 0 else rule_options

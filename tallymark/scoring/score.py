@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,10 @@ from tallymark.data.annotations import Annotations
 from tallymark.scoring.sweep import Sweep
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from rich.console import Console
+
+    from tallymark.core.registry import Analysis
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,20 +33,22 @@ class Score:
     total: the number again, when item i counts `weight[i]` times; this is what resampling needs.
     lines: what the organisers' own script prints, where there is one.
     without: why there is no number, in case there is none.
+    analyses: further tables that options of `score` asked for, by name.
     """
 
     challenge: str
     value: float
     better: Literal["higher", "lower"]
-    rule_options: object
+    rule_options: DataclassInstance
     items: pl.DataFrame
     total: Callable[[np.ndarray], float]
     counts: pl.DataFrame = field(default_factory=pl.DataFrame)
     details: dict[str, float] = field(default_factory=dict)
     classes: pl.DataFrame | None = None
     lines: tuple[str, ...] = ()
-    without: str = "nothing is left to count under this reading"
+    without: str = "nothing is left to count under these rule options"
     find_pairs: Callable[[], pl.DataFrame] = pl.DataFrame
+    analyses: Mapping[str, Analysis] = field(default_factory=dict)
 
     @property
     def pairs(self) -> pl.DataFrame:
@@ -80,7 +85,7 @@ class Score:
             to.print(line, highlight=False, markup=False)
         number = self.note or f"score {self.value:.6f}"
         to.print(f"[bold]{self.challenge}  {number}[/bold]  ({self.better} is better)", highlight=False)
-        to.print(f"reading: {as_assignments(self.rule_options)}", highlight=False, markup=False)
+        to.print(f"rule options: {as_assignments(self.rule_options)}", highlight=False, markup=False)
         if self.details and not self.lines:
             details = "  ".join(f"{name} {value:.6f}" for name, value in self.details.items())
             to.print(details, highlight=False, markup=False)
@@ -90,6 +95,8 @@ class Score:
         for title, table in {**tables, f"worst of {plural(self.items.height, 'item')}": worst}.items():
             if table is not None:
                 show_table(title, table.columns, table.rows(), to)
+        for analysis in self.analyses.values():
+            analysis.show(to)
 
     def as_dict(self) -> dict[str, object]:
         """The form that `--json` prints."""
@@ -98,7 +105,7 @@ class Score:
             "score": self.value if math.isfinite(self.value) else None,
             "better": self.better,
             **{name: value if math.isfinite(value) else None for name, value in self.details.items()},
-            "reading": describe(self.rule_options),
+            "rule_options": describe(self.rule_options),
             "items": self.items.height,
             "counts": self.counts.to_dicts(),
         }
@@ -108,7 +115,7 @@ class Score:
             out["groups"] = self.groups.to_dicts()
         if self.note:
             out["note"] = self.note
-        return out
+        return out | {name: analysis.as_dict() for name, analysis in self.analyses.items()}
 
 
 def weighted_mean(values: np.ndarray, weight: np.ndarray) -> float:
@@ -167,7 +174,7 @@ def pair_table(truth: Annotations[Any], predicted: Annotations[Any], found: Swee
 
 def swept_score(
     challenge: str,
-    rule_options: object,
+    rule_options: DataclassInstance,
     truth: Annotations[Any],
     predicted: Annotations[Any],
     found: Sweep,

@@ -1,4 +1,7 @@
-"""What a challenge's files look like. A dialect is a module (or object) with these functions; see `challenges/`."""
+"""The dialect of a challenge: how its truth and submission files are read, written and repaired.
+
+A dialect is a module (or an object) with the functions of `Dialect`; see `challenges/`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from tallymark.data.annotations import Annotations
 
 
 class Row(NamedTuple):
-    """One row of a submission as text, for repairing; `cells` maps column names to text."""
+    """One row of a submission as text, to be repaired; `cells` maps column names to text."""
 
     line: int
     item: str
@@ -20,7 +23,7 @@ class Row(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One thing that a repair changed."""
+    """One change that a repair made."""
 
     line: int | None
     item: str
@@ -30,42 +33,42 @@ class Change(NamedTuple):
 
 
 Note = Callable[[Row, str, str, str], None]
-"""Called as note(row, what, before, after) for every change."""
+"""Records a change of a repair: `note(row, what, before, after)`."""
 
 
 class Dialect(Protocol):
-    """How one challenge writes truth and submissions."""
+    """The file formats of one challenge."""
 
     @property
     def FORMS(self) -> tuple[str, ...]:
-        """The published forms of a submission; the first is written by default."""
+        """The published formats of a submission; the first is written by default."""
 
     def read_truth(self, path: str | Path, rule_options: Any, problems: Problems) -> Annotations[Any] | None:
-        """The official annotations. None if nothing can be used."""
+        """The official annotations; None if nothing can be used."""
 
     def read(self, path: str | Path, rule_options: Any, problems: Problems) -> Annotations[Any] | None:
-        """A submission on its own, without the answers. None if nothing can be used."""
+        """The predictions of a submission; None if nothing can be used. Needs no truth."""
 
     def write(self, annotations: Annotations[Any], path: str | Path, form: str) -> None:
         """Write predictions as a submission."""
 
     def columns(self, header: list[str], rule_options: Any) -> list[str] | None:
-        """The official columns among those of a submission, the id's first; None if they are not all there."""
+        """The official columns of a submission with this header, the id column first; None if one is missing."""
 
     def repair(self, rows: list[Row], rule_options: Any, note: Note) -> list[dict[str, str]]:
-        """The official rows of one item, made valid; `note` hears of every change."""
+        """The valid official rows of one item; `note` is called for every change."""
 
     def filler(self, header: list[str], rule_options: Any) -> dict[str, str] | None:
-        """The cells (but the id) of a row for an item that has none; None where items need no row."""
+        """The cells, without the id, of a row for an item that has none; None if items need no row."""
 
     def folder_ids(self, folder: Path, problems: Problems) -> list[str]:
-        """The ids that a submission for this data folder must have."""
+        """The ids that a submission for the test set in this folder must have."""
 
 
 def write_submission(
     dialect: Dialect, annotations: Annotations[Any], path: str | Path, rule_options: Any, form: str | None = None
 ) -> None:
-    """Write predictions and read them back: a file that the check refuses never stays."""
+    """Write predictions and read them back: an invalid file is removed, and its problems are raised."""
     if form is not None and form not in dialect.FORMS:
         raise ValueError(f"form {form!r}: choose from {', '.join(dialect.FORMS)}")
     path = Path(path)

@@ -1,4 +1,4 @@
-"""Files with one row per item, whose objects are one string of records: wheat's boxes, lyft's volumes."""
+"""Files with one row per item and a prediction string: the records of all its objects, separated by spaces."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from tallymark.submission.table_checks import one_row_each, open_table, read_ids
 
 @dataclass(frozen=True, eq=False)
 class PredictionStrings:
-    """The records of a file with one row per item: `values[k]` are the numbers of record k, `words[k]` its last word.
+    """The records of all prediction strings of a file.
 
-    `item[k]` is the item of record k, which is also its row in `table`.
+    item: (n,) the item of each record, which is also its row in `table`. values: (n, fields) its numbers.
+    words: the last field of each record where that is a class name; otherwise empty.
     """
 
     table: Table
@@ -35,7 +36,7 @@ class PredictionStrings:
     words: pl.Series
 
     def refuse(self, bad: np.ndarray, problems: Problems, kind: str, expected: str, remedy: str) -> PredictionStrings:
-        """Report every row that has a record where `bad` is true, and leave these records out."""
+        """The other records, without those where `bad` is true; every row with one is reported."""
         if not bad.any():
             return self
         rows, first = np.unique(self.item[bad], return_index=True)
@@ -50,21 +51,23 @@ class PredictionStrings:
         return self._keep(~bad)
 
     def only_numbers(self, problems: Problems) -> PredictionStrings:
-        """Report the rows with a number that is none, and leave these records out."""
+        """The records of finite numbers; rows with others are reported."""
         finite = np.isfinite(self.values)
         if finite.all():
             return self
         bad = ~finite.all(axis=1)
-        cells, words_last = self.table.text(self.column), len(self.words) > 0
-        width = self.values.shape[1] + words_last
+        cells = self.table.text(self.column)
+        ends_in_word = len(self.words) > 0
+        width = self.values.shape[1] + ends_in_word
 
         def found(row: int) -> str:
             tokens = split_cell(cells[row])
-            if words_last:
+            if ends_in_word:
                 del tokens[width - 1 :: width]
             return clip(next((token for token in tokens if not is_number(token)), cells[row]))
 
-        rows, remedy = np.unique(self.item[bad]), "write plain decimal numbers (no nan, no inf)"
+        rows = np.unique(self.item[bad])
+        remedy = "write plain decimal numbers (no nan, no inf)"
         self.table.report(
             problems, "not_a_number", rows, self.column, "finite numbers", remedy, ids=self.items.ids, found=found
         )
@@ -77,7 +80,10 @@ class PredictionStrings:
 
 @dataclass(frozen=True)
 class PredictionStringColumn:
-    """The form of such a file: its two columns, and the fields of a record. With `word`, the last is no number."""
+    """The layout of such a file: its two columns, and the fields of a record.
+
+    word: whether the last field is a class name instead of a number.
+    """
 
     id_column: str
     column: str
@@ -85,12 +91,12 @@ class PredictionStringColumn:
     word: bool = False
 
     def read(self, path: str | Path, problems: Problems) -> PredictionStrings | None:
-        """The records of a file; rows that cannot be read are reported and have none."""
+        """The records of a file; unreadable rows are reported and have none."""
         table = self.open(path, problems)
         return None if table is None else self.split(*table, problems)
 
     def open(self, path: str | Path, problems: Problems) -> tuple[Table, Items] | None:
-        """The rows of a file, one for each item."""
+        """The rows of a file, one for each item; None, with a problem, if it cannot be read."""
         table = open_table(path, (self.id_column, self.column), problems, exactly=True)
         if table is None:
             return None
@@ -98,11 +104,12 @@ class PredictionStringColumn:
         return one_row_each(table, ids, self.id_column, problems)
 
     def split(self, table: Table, items: Items, problems: Problems) -> PredictionStrings:
-        """The records of rows that were opened."""
+        """The records of the rows that `open` returned."""
         width = len(self.fields)
         cells = table.text(self.column)
         tokens = read_records(cells, width) if self.word else read_numbers(cells)
-        values, counts = tokens.values, tokens.counts
+        values = tokens.values
+        counts = tokens.counts
         uneven = counts % width != 0
         if uneven.any():
             table.report(
@@ -121,7 +128,7 @@ class PredictionStringColumn:
         return PredictionStrings(table, items, self.column, item, values, tokens.words).only_numbers(problems)
 
     def write(self, annotations: Annotations[Any], values: Sequence[np.ndarray | pl.Series], path: str | Path) -> None:
-        """Write one row per item; `values` are the columns of the records."""
+        """Write one row per item; `values` are the columns of the records, numbers or text."""
         texts = [value if isinstance(value, pl.Series) else number_text(value) for value in values]
         records = pl.select(pl.concat_str(texts, separator=" ")).to_series()
         strings = (
@@ -133,46 +140,55 @@ class PredictionStringColumn:
         write_table(path, {self.id_column: annotations.items.ids, self.column: cells.sort("item")["text"]})
 
     def columns(self, header: list[str], rule_options: object) -> list[str] | None:
+        """The id column and the prediction string; None if the header lacks one."""
         official = [self.id_column, self.column]
         return official if set(official) <= set(header) else None
 
     def filler(self, header: list[str], rule_options: object) -> dict[str, str]:
+        """The cells of an item without objects."""
         return {self.column: ""}
 
     def repair(
         self,
         rows: list[Row],
         note: Note,
-        mend_record: Callable[[list[str]], tuple[list[str] | None, str]],
+        repair_record: Callable[[list[str]], tuple[list[str] | None, str]],
         words: Container[str] = (),
     ) -> list[dict[str, str]]:
-        """One row for the item, with the records that can be kept.
+        """One row for the item, with all records that can be kept.
 
-        `mend_record(tokens)` returns the record to keep (None: drop it) and what was changed ("": nothing).
-        `words` that end a record are landmarks: behind one, reading starts anew.
+        Parameters
+        ----------
+        repair_record
+            Returns the valid record of some tokens, None to drop it, and what was changed, empty for nothing.
+        words
+            Class names: one of them always ends a record, so that a missing value costs one record only.
         """
         kept: list[str] = []
         for row in rows:
             if row is not rows[0]:
                 note(row, "joined with the item's first row", row.cells[self.column], "")
-            for tokens in self._cut(row, words, note):
-                record, what = mend_record(tokens)
+            for tokens in self._records(row, words, note):
+                record, what = repair_record(tokens)
                 if what:
                     note(row, what, " ".join(tokens), " ".join(record or []))
                 kept.extend(record or [])
         return [{self.column: " ".join(kept)}]
 
-    def _cut(self, row: Row, words: Container[str], note: Note) -> list[list[str]]:
+    def _records(self, row: Row, words: Container[str], note: Note) -> list[list[str]]:
         """The complete records of a row."""
-        tokens, width = row.cells[self.column].split(), len(self.fields)
+        tokens = row.cells[self.column].split()
+        width = len(self.fields)
         if not self.word and len(tokens) % width:
-            # Without landmarks nobody can tell where the value is missing, and all later ones are shifted.
+            # Without class names it is unknown where a value is missing, and all later values are shifted.
             note(row, f"dropped a row of {len(tokens)} values, not a multiple of {width}", " ".join(tokens), "")
             return []
-        records, start = [], 0
+        records = []
+        start = 0
         for at, token in enumerate(tokens):
             if at + 1 - start == width or token in words:
-                record, start = tokens[start : at + 1], at + 1
+                record = tokens[start : at + 1]
+                start = at + 1
                 if len(record) == width:
                     records.append(record)
                 else:
@@ -183,7 +199,7 @@ class PredictionStringColumn:
 
 
 def is_number(text: str) -> bool:
-    """Whether the text is a finite decimal number (Python would also take `1_000`, and odd blanks around it)."""
+    """Whether a text is a finite decimal number. Unlike `float`, rejects `1_000` and Unicode digits and spaces."""
     try:
         return "_" not in text and text.isascii() and text.isprintable() and math.isfinite(float(text))
     except ValueError:

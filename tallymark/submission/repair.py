@@ -1,95 +1,109 @@
-"""Mending a submission on request. Nothing changes silently: every change is listed."""
+"""Repairing a submission on request. Nothing changes silently: every change is listed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
+from tallymark.core.options import RuleOptions
 from tallymark.core.problems import BadInput, Problem, Problems, clip, shorten
-from tallymark.io.tables import BLANKS, read_table, write_table
+from tallymark.io.tables import BLANKS, Table, read_table, write_table
 from tallymark.submission.dialect import Change, Dialect, Row
 
-ROW_KINDS = {"field_count", "bad_quote"}
-"""Problems that cost one row; all others that reading a table finds cost the file."""
-_ODD_BLANK = re.compile(rf"[^\S{re.escape(BLANKS)}]")
-"""What looks like a space and does not separate, as a non-breaking one from a web page."""
+ROW_PROBLEMS = {"field_count", "bad_quote"}
+"""Kinds of problems that affect one row; with any other kind the table cannot be repaired."""
+_UNUSUAL_SPACE = re.compile(rf"[^\S{re.escape(BLANKS)}]")
+"""Whitespace that does not separate values, such as the non-breaking space of web pages."""
 
 
 def repair_file(
-    dialect: Dialect, source: str | Path, target: str | Path, expected: Sequence[str] | None, rule_options: Any
+    dialect: Dialect,
+    source: str | Path,
+    target: str | Path,
+    expected: Sequence[str] | None,
+    rule_options: RuleOptions,
 ) -> list[Change]:
-    """Write a valid form of `source` to `target` and tell what was changed.
+    """Write a valid version of `source` to `target`, and return all changes, ordered by line.
 
-    `expected` are the ids that must be there: rows of others are dropped, missing ones added.
-    Raises `BadInput` when the file as a whole cannot be read.
+    expected: the ids that the submission must have. Rows of other ids are dropped, missing ones are added.
+    Raises `BadInput` if the file as a whole cannot be read.
     """
-    rows, header, changes = _read_rows(dialect, source, rule_options)
+    changes: list[Change] = []
+    table, header = _open(dialect, source, rule_options, changes)
     by_item: dict[str, list[Row]] = {}
-    for row in rows:
+    for row in _read_rows(table, header, changes):
         by_item.setdefault(row.item, []).append(row)
     if expected is not None:
-        known = set(expected)
-        for item in [item for item in by_item if item not in known]:
-            for row in by_item.pop(item):
-                changes.append(Change(row.line, item, "dropped a row of an unknown id", _shown(row), ""))
-        for item in expected:
-            by_item.setdefault(item, [])
+        _fit_to_ids(by_item, expected, changes)
 
     def note(row: Row, what: str, before: str, after: str) -> None:
         changes.append(Change(row.line, row.item, what, shorten(before), shorten(after)))
 
-    mended: list[dict[str, str]] = []
-    for item, found in by_item.items():
-        if found:
-            cells = dialect.repair(found, rule_options, note)
+    repaired: list[dict[str, str]] = []
+    for item, rows in by_item.items():
+        if rows:
+            cells = dialect.repair(rows, rule_options, note)
         else:
             added = dialect.filler(header, rule_options)
             cells = [] if added is None else [added]
             changes.extend(Change(None, item, "added a missing row", "", ",".join(row.values())) for row in cells)
-        mended.extend({**row, header[0]: item} for row in cells)
-    write_table(target, {name: pl.Series([row[name] for row in mended], dtype=pl.String) for name in header})
+        repaired.extend({**row, header[0]: item} for row in cells)
+    write_table(target, {name: pl.Series([row[name] for row in repaired], dtype=pl.String) for name in header})
     changes.sort(key=lambda change: (change.line is None, change.line or 0))
     return changes
 
 
-def _read_rows(dialect: Dialect, source: str | Path, rule_options: Any) -> tuple[list[Row], list[str], list[Change]]:
-    """The readable rows with all their columns, the official header, and what had to be dropped."""
-    problems, changes = Problems(), list[Change]()
+def _open(
+    dialect: Dialect, source: str | Path, rule_options: RuleOptions, changes: list[Change]
+) -> tuple[Table, list[str]]:
+    """The readable rows of a submission, and the official header. Unreadable rows and further columns are dropped."""
+    problems = Problems()
     table = read_table(source, problems)
-    if table is None or any(problem.kind not in ROW_KINDS for problem in problems):
+    if table is None or any(problem.kind not in ROW_PROBLEMS for problem in problems):
         raise BadInput(problems)
     header = dialect.columns(table.header, rule_options)
     if header is None:
         found = clip(",".join(table.header))
-        remedy = "name the columns as the challenge does; a repair does not guess them"
+        remedy = "name the columns as the challenge does; repair does not guess them"
         raise BadInput(Problem("bad_header", table.file, found, "the official columns", remedy, line=1))
-    for problem in problems:
-        changes.append(Change(problem.line, "", "dropped an unreadable row", problem.found, ""))
-    if more := problems.total - len(changes):
+    shown = [Change(problem.line, "", "dropped an unreadable row", problem.found, "") for problem in problems]
+    changes.extend(shown)
+    if more := problems.total - len(shown):
         changes.append(Change(None, "", f"dropped {more} more unreadable rows", "", ""))
     surplus = [name for name in table.header if name not in header]
     if surplus:
         changes.append(Change(1, "", "dropped columns", ",".join(surplus), ""))
+    return table, header
+
+
+def _read_rows(table: Table, header: list[str], changes: list[Change]) -> list[Row]:
+    """The rows with an id, with all their columns; unusual whitespace becomes plain spaces."""
     rows = []
-    for line, cells in zip(table.line.tolist(), table.cells.iter_rows(named=True), strict=True):
-        cells = {name: text.strip(BLANKS) for name, text in cells.items()}
-        if item := cells[header[0]]:
-            for name in header[1:]:
-                plain = _ODD_BLANK.sub(" ", cells[name])
-                if plain != cells[name]:
-                    changes.append(
-                        Change(line, item, "wrote odd blanks as spaces", clip(cells[name]), shorten(plain.strip()))
-                    )
-                    cells[name] = plain.strip()
-            rows.append(Row(line, item, cells))
-        else:
+    for line, texts in zip(table.line.tolist(), table.cells.iter_rows(named=True), strict=True):
+        cells = {name: text.strip(BLANKS) for name, text in texts.items()}
+        item = cells[header[0]]
+        if not item:
             changes.append(Change(line, "", "dropped a row without an id", shorten(",".join(cells.values())), ""))
-    return rows, header, changes
+            continue
+        for name in header[1:]:
+            plain = _UNUSUAL_SPACE.sub(" ", cells[name])
+            if plain != cells[name]:
+                what = "replaced unusual whitespace by spaces"
+                changes.append(Change(line, item, what, clip(cells[name]), shorten(plain.strip())))
+                cells[name] = plain.strip()
+        rows.append(Row(line, item, cells))
+    return rows
 
 
-def _shown(row: Row) -> str:
-    return shorten(",".join(row.cells.values()))
+def _fit_to_ids(by_item: dict[str, list[Row]], expected: Sequence[str], changes: list[Change]) -> None:
+    """Drop the rows of ids that are not expected, and add the missing ids without rows, in place."""
+    known = set(expected)
+    for item in [item for item in by_item if item not in known]:
+        for row in by_item.pop(item):
+            before = shorten(",".join(row.cells.values()))
+            changes.append(Change(row.line, item, "dropped a row of an unknown id", before, ""))
+    for item in expected:
+        by_item.setdefault(item, [])

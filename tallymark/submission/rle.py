@@ -1,4 +1,4 @@
-"""Masks that are written as `start length` pairs, one mask in a row: reading and mending them."""
+"""Run-length encoding (RLE): masks as `start length` pairs, one mask per row, read and repaired."""
 
 from __future__ import annotations
 
@@ -16,42 +16,46 @@ from tallymark.submission.dialect import Note, Row
 from tallymark.submission.prediction_string import is_number
 
 Runs = list[tuple[int, int]]
-"""Half-open stretches of pixels, ascending, without overlap; pixel 1 is the first."""
+"""Half-open intervals (start, stop) of pixels, ascending, without overlap; pixel 1 is the first."""
 
 
 def read_masks(
     table: Table, ids: pl.Series, column: str, shape: tuple[int, int], problems: Problems
 ) -> tuple[Masks, np.ndarray]:
-    """The masks of a column, and the row of each. Blank cells hold none; a cell that is no mask is reported."""
+    """The masks of an RLE column, and the row of each. Blank cells have no mask; invalid cells are reported."""
     cells = table.text(column)
     tokens = read_numbers(cells, pl.Int64)
     good = np.ones(len(cells), bool)
 
     def refuse(kind: str, rows: np.ndarray, expected: str, remedy: str) -> None:
-        rows = np.unique(rows[good[rows]])  # one problem a row: the others would follow from it
+        rows = np.unique(rows[good[rows]])  # one problem per row: others would follow from it
         good[rows] = False
         table.report(
             problems, kind, rows, column, expected, remedy, ids=ids, found=lambda row: _shown(cells[row], kind)
         )
 
     height, width = shape
-    size, bounds = height * width, f"pixels from 1 to {height * width} ({height} x {width})"
-    refuse("token_count", np.flatnonzero(tokens.counts % 2), "start length pairs", "write an even count of numbers")
+    size = height * width
+    bounds = f"pixels from 1 to {size} ({height} x {width})"
+    refuse("token_count", np.flatnonzero(tokens.counts % 2), "start length pairs", "write an even number of values")
     values = tokens.values if good.all() else tokens.values[np.repeat(good, tokens.counts)]
-    start, length = np.ascontiguousarray(values[::2]), np.ascontiguousarray(values[1::2])
+    start = np.ascontiguousarray(values[::2])
+    length = np.ascontiguousarray(values[1::2])
     count = np.where(good, tokens.counts // 2, 0)
     ends = np.cumsum(count)
 
     def rows_of(bad: np.ndarray) -> np.ndarray:
         return np.searchsorted(ends, np.flatnonzero(bad), "right")
 
-    odd = rows_of((start == NOT_AN_INTEGER) | (length == NOT_AN_INTEGER))
-    huge = np.array([row for row in np.unique(odd).tolist() if _all_integers(cells[row])], np.int64)
-    refuse("out_of_bounds", huge, bounds, "mend the runs")
-    refuse("not_an_integer", odd, "whole numbers", "write plain whole numbers")
-    refuse("not_positive", rows_of((start < 1) | (length < 1)), "starts and lengths from 1 on", "count pixels from 1")
+    invalid = rows_of((start == NOT_AN_INTEGER) | (length == NOT_AN_INTEGER))
+    huge = np.array([row for row in np.unique(invalid).tolist() if _all_integers(cells[row])], np.int64)
+    refuse("out_of_bounds", huge, bounds, "correct the runs")
+    refuse("not_an_integer", invalid, "integers", "write plain integers")
+    refuse(
+        "not_positive", rows_of((start < 1) | (length < 1)), "starts and lengths of at least 1", "count pixels from 1"
+    )
     outside = (start > size) | (length > size - start + 1)
-    refuse("out_of_bounds", rows_of(outside), bounds, "mend the runs, or read with shape=HEIGHTxWIDTH")
+    refuse("out_of_bounds", rows_of(outside), bounds, "correct the runs, or read with shape=HEIGHTxWIDTH")
     last_of_row = np.zeros(len(start), bool)
     last_of_row[ends[count > 0] - 1] = True
     step = np.append(start[1:] - start[:-1], 0)[: len(start)]
@@ -59,7 +63,8 @@ def read_masks(
     refuse("duplicate_pixel", rows_of((step < length) & ~last_of_row), "every pixel once", "merge the runs")
     if not good.all():
         kept = np.repeat(good, count)
-        start, length = start[kept], length[kept]
+        start = start[kept]
+        length = length[kept]
     rows = np.flatnonzero(good & (count > 0))
     return Masks(start - 1, length, np.concatenate([[0], np.cumsum(count[rows])]), shape), rows
 
@@ -76,22 +81,23 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 def repair_rle(row: Row, column: str, shape: tuple[int, int], note: Note) -> Runs:
-    """The readable `start length` pairs of a cell, clipped to the picture, sorted and merged."""
-    tokens, size = row.cells[column].split(), shape[0] * shape[1]
+    """The readable runs of a cell, clipped to an image of (height, width), sorted and merged."""
+    tokens = row.cells[column].split()
+    size = shape[0] * shape[1]
     if len(tokens) % 2:
-        note(row, "dropped the number without a partner", tokens[-1], "")
+        note(row, "dropped a start without a length", tokens[-1], "")
     runs: Runs = []
     for start, length in zip(tokens[::2], tokens[1::2], strict=False):
         if not (_is_integer(start) and _is_integer(length)):
             note(row, "dropped an unreadable run", f"{start} {length}", "")
             continue
-        whole = int(start), int(start) + int(length)
-        run = max(whole[0], 1), min(whole[1], size + 1)
+        stated = int(start), int(start) + int(length)
+        run = max(stated[0], 1), min(stated[1], size + 1)
         if run[0] >= run[1]:
-            note(row, "dropped a run without a pixel in the picture", f"{start} {length}", "")
+            note(row, "dropped a run outside the image", f"{start} {length}", "")
             continue
-        if run != whole:
-            note(row, "clipped a run to the picture", f"{start} {length}", f"{run[0]} {run[1] - run[0]}")
+        if run != stated:
+            note(row, "clipped a run to the image", f"{start} {length}", f"{run[0]} {run[1] - run[0]}")
         runs.append(run)
     merged = _merged(runs)
     if merged != runs and not _valid(runs):
@@ -100,19 +106,19 @@ def repair_rle(row: Row, column: str, shape: tuple[int, int], note: Note) -> Run
     return runs
 
 
-def without_contested(rows: list[Row], masks: list[Runs], note: Note) -> list[Runs]:
-    """Masks without common pixels: a contested one goes to the more confident mask, else to the earlier.
+def remove_overlaps(rows: list[Row], masks: list[Runs], note: Note) -> list[Runs]:
+    """Masks without common pixels: a shared pixel is kept by the more confident mask, or the earlier of two equals.
 
-    Confidence comes from a column `confidence` or `score`, if every row of the item has a number there.
+    The confidence is in a column `confidence` or `score`, if every row of the item has a number there.
     """
-    turn = sorted(range(len(rows)), key=lambda at: (-_confidence(rows[at], rows), at))
+    order = sorted(range(len(rows)), key=lambda at: (-_confidence(rows[at], rows), at))
     taken: Runs = []
     kept: list[Runs] = [[] for _ in rows]
-    for at in turn:
+    for at in order:
         kept[at] = _subtract(masks[at], taken)
         lost = sum(stop - start for start, stop in masks[at]) - sum(stop - start for start, stop in kept[at])
         if lost:
-            what = "gave contested pixels to another mask" if kept[at] else "dropped a mask that others cover"
+            what = "gave overlapping pixels to another mask" if kept[at] else "dropped a mask that others cover"
             note(rows[at], what, f"{lost} pixels", "")
         taken = _merged(taken + masks[at])
     return kept
@@ -126,7 +132,7 @@ def _confidence(row: Row, rows: list[Row]) -> float:
 
 
 def _is_integer(token: str) -> bool:
-    return len(token) < 4000 and _INTEGER.fullmatch(token) is not None  # Python refuses longer ones
+    return len(token) < 4000 and _INTEGER.fullmatch(token) is not None  # Python rejects longer ones
 
 
 def _valid(runs: Runs) -> bool:
@@ -144,8 +150,8 @@ def _merged(runs: Runs) -> Runs:
 
 
 def _subtract(runs: Runs, taken: Runs) -> Runs:
-    """What is left of `runs` outside `taken` (both ascending, without overlap)."""
-    left: Runs = []
+    """The parts of `runs` outside `taken` (both ascending, without overlap)."""
+    remaining: Runs = []
     at = 0
     for start, stop in runs:
         while at < len(taken) and taken[at][1] <= start:
@@ -153,12 +159,12 @@ def _subtract(runs: Runs, taken: Runs) -> Runs:
         k = at
         while k < len(taken) and taken[k][0] < stop:
             if taken[k][0] > start:
-                left.append((start, taken[k][0]))
+                remaining.append((start, taken[k][0]))
             start = max(start, taken[k][1])
             k += 1
         if start < stop:
-            left.append((start, stop))
-    return left
+            remaining.append((start, stop))
+    return remaining
 
 
 def _text(runs: Runs) -> str:

@@ -1,10 +1,10 @@
-"""What every dialect does with the rows of its tables: header, ids, and fitting them to the expected items."""
+"""Checks that all dialects share: the header of a table, its ids, and whether they are the expected ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -13,14 +13,17 @@ from tallymark.core.options import RuleOptions
 from tallymark.core.problems import Problem, Problems, clip, nearest, shorten
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
+from tallymark.geometry import Geometry
 from tallymark.io.tables import Table, read_table
 
-SEPARATORS = {";": "semicolons, as spreadsheets of some countries do", "\t": "tabs"}
-"""Marks between fields that people hand in instead of commas."""
+G = TypeVar("G", bound=Geometry)
+
+SEPARATORS = {";": "semicolons, as spreadsheets do in some countries", "\t": "tabs"}
+"""Separators that some files have instead of commas."""
 
 
 def open_table(path: str | Path, columns: Sequence[str], problems: Problems, *, exactly: bool = False) -> Table | None:
-    """Read a CSV file that must have these columns, and no others if `exactly`."""
+    """Read a CSV file that must have these columns, and no others if `exactly`; None, with a problem, otherwise."""
     table = read_table(path, problems)
     if table is None:
         return None
@@ -31,13 +34,14 @@ def open_table(path: str | Path, columns: Sequence[str], problems: Problems, *, 
         bad_header(table, ",".join(columns), remedy, problems)
         return None
     if exactly and len(table.header) > len(columns):
-        remedy = "leave out further columns (pandas: to_csv(…, index=False))"
+        remedy = "remove the other columns (pandas: to_csv(…, index=False))"
         bad_header(table, ",".join(columns), remedy, problems)
         return None
     return table
 
 
 def bad_header(table: Table, expected: str, remedy: str, problems: Problems) -> None:
+    """Report the header of a table. The remedy is another if the fields are not separated by commas."""
     found = clip(",".join(table.header))
     for mark, name in SEPARATORS.items():
         if len(table.header) == 1 and mark in table.header[0]:
@@ -46,43 +50,47 @@ def bad_header(table: Table, expected: str, remedy: str, problems: Problems) -> 
 
 
 def read_ids(table: Table, column: str, problems: Problems) -> tuple[Table, pl.Series]:
-    """The ids of the rows, without blanks around them; rows without an id are reported and left out."""
+    """The rows with an id, and their ids without surrounding spaces; other rows are reported and skipped."""
     ids = table.text(column)
     empty = (ids == "").to_numpy()
     if empty.any():
-        table.report(problems, "empty_id", np.flatnonzero(empty), column, "an id", "name the item or drop the row")
-        table, ids = table.filter(~empty), ids.filter(pl.Series(~empty))
+        table.report(problems, "empty_id", np.flatnonzero(empty), column, "an id", "add the id, or remove the row")
+        table = table.filter(~empty)
+        ids = ids.filter(pl.Series(~empty))
     return table, ids
 
 
 def one_row_each(table: Table, ids: pl.Series, column: str, problems: Problems) -> tuple[Table, Items]:
-    """The items of a file with one row per item; later rows of the same item are reported and left out."""
+    """The items of a file with one row per item; further rows of an item are reported and skipped."""
     first = ids.is_first_distinct().to_numpy()
     if not first.all():
         again = np.flatnonzero(~first)
-        remedy = "join the rows of an item, or drop all but one"
+        remedy = "join the rows of an item, or remove all but one"
         table.report(problems, "duplicate_id", again, column, "one row for each id", remedy, ids=ids)
-        table, ids = table.filter(first), ids.filter(pl.Series(first))
+        table = table.filter(first)
+        ids = ids.filter(pl.Series(first))
     return table, Items(ids, line=table.line)
 
 
 def align(
-    predicted: Annotations[Any], items: Items, rule_options: RuleOptions, file: str, problems: Problems
-) -> Annotations[Any]:
-    """The predictions under the expected items; unknown and missing ids are problems unless the reading allows them."""
+    predicted: Annotations[G], items: Items, rule_options: RuleOptions, file: str, problems: Problems
+) -> Annotations[G]:
+    """The predictions for the expected items. Unknown and missing ids are problems unless the options allow them."""
     index = items.find(predicted.items.ids)
     if rule_options.extra == "error":
-        remedy = "drop the row (or read with extra=ignore)"
+        remedy = "remove the row (or read with extra=ignore)"
         report_unknown(np.flatnonzero(index < 0), predicted.items, file, problems, remedy)
     if rule_options.missing == "error":
-        seen = np.zeros(len(items), bool)
-        seen[index[index >= 0]] = True
-        report_missing(np.flatnonzero(~seen), items, file, problems)
+        present = np.zeros(len(items), bool)
+        present[index[index >= 0]] = True
+        report_missing(np.flatnonzero(~present), items, file, problems)
     return predicted.reindex(items)
 
 
 def report_unknown(unknown: np.ndarray, items: Items, file: str, problems: Problems, remedy: str) -> None:
-    line, expected = items.line, "an id of the set that is scored"
+    """Report the ids at these positions of `items` as unknown."""
+    line = items.line
+    expected = "an id of the set that is scored"
     problems.add_each(
         "unknown_id",
         file,
@@ -100,7 +108,9 @@ def report_unknown(unknown: np.ndarray, items: Items, file: str, problems: Probl
 
 
 def report_missing(missing: np.ndarray, items: Items, file: str, problems: Problems) -> None:
-    expected, remedy = "a row for every id", "add a row for it (or read with missing=empty)"
+    """Report the items at these positions as missing."""
+    expected = "a row for every id"
+    remedy = "add a row for it (or read with missing=empty)"
     problems.add_each(
         "missing_id",
         file,

@@ -1,1 +1,1 @@
-"""Scenes in the official formats, for demos, tests and trying things: made from a seed, the same bytes every time."""
+"""Synthetic data sets in the official formats, for demos and tests. The same seed gives the same bytes."""

@@ -1,4 +1,4 @@
-"""Making many items: several at a time, each from a random stream of its own."""
+"""Random streams: each synthetic item has its own, so that items can be generated in parallel and in any order."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ T = TypeVar("T")
 
 
 def stream(seed: int, *path: int) -> np.random.Generator:
-    """Random numbers that depend on the seed and on the place in the data set, and on nothing else."""
+    """The random generator of one item: it depends on the seed and the item's path in the data set only."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=path))
 
 
 def make_each(count: int, make: Callable[[int], T], what: str) -> list[T]:
-    """`make(0)`, `make(1)`, … in order, several at a time.
+    """The results of `make(0)`, `make(1)`, … in order, computed in parallel.
 
-    What `make` returns must depend on its number alone (see `stream`), never on which comes first.
+    The result of `make` must depend on its argument only (see `stream`). what: title of the progress bar.
     """
     return in_threads(make, range(count), what)
 
 
 def test_share(items: int) -> int:
-    """How many of the items are held back as a test set: one in five, if there are at least two."""
+    """The number of items in the test set: one in five, and at least one of two or more."""
     return 0 if items < 2 else max(1, items // 5)

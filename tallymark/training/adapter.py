@@ -1,21 +1,38 @@
-"""A network in training as prediction sees it."""
+"""A network in training as inference uses models: arrays in, arrays out."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import torch
 
+from tallymark.core.problems import EVERY, Problems
+from tallymark.core.recipe import Recipe
+from tallymark.data.annotations import Annotations
+from tallymark.data.catalog import Catalog
 from tallymark.detector.network import Network
-from tallymark.inference.pipeline import Model
+from tallymark.detector.outputs import Outputs
+from tallymark.inference.pipeline import Model, infer
+from tallymark.modalities.base import Detect
 
 
-def as_model(network: Network) -> Model:
-    """A network as prediction sees it: bytes in, maps out."""
+def as_model(network: Network[Any]) -> Model:
+    """A network that takes inputs (n, height, width, channels) and gives outputs by name, as a model file does."""
     device = next(network.parameters()).device
 
     @torch.inference_mode()
-    def show(pictures: np.ndarray) -> dict[str, np.ndarray]:
-        seen = torch.from_numpy(pictures).permute(0, 3, 1, 2).to(device).float()
-        return {name: part.float().numpy(force=True) for name, part in network.readout(seen).items()}
+    def model(inputs: np.ndarray) -> Outputs:
+        tensor = torch.from_numpy(inputs).permute(0, 3, 1, 2).to(device).float()
+        return {name: part.float().numpy(force=True) for name, part in network.predict(tensor).items()}
 
-    return show
+    return model
+
+
+def as_detector(network: Network[Any], recipe: Recipe) -> Detect:
+    """A function that gives the candidates of a network in a catalog."""
+
+    def detect(catalog: Catalog) -> Annotations[Any]:
+        return infer(catalog, [as_model(network)], recipe, Problems(EVERY), title="mining hard negatives").objects
+
+    return detect

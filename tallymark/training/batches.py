@@ -1,150 +1,108 @@
-"""Batches: windows made by threads while the network learns; the same seed gives the same batches."""
+"""Batches: samples made by threads while the network trains. The same seed gives the same batches."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from tallymark.core.parallel import ahead
+from tallymark.core.parallel import prefetch
+from tallymark.core.problems import EVERY, Problems
 from tallymark.core.recipe import Recipe
-from tallymark.detector.center_coder import CenterCoder
+from tallymark.detector.batch_targets import CenterTargets
 from tallymark.detector.coders import CODERS
-from tallymark.detector.mask_refinement import FINE, draw_coverage
-from tallymark.detector.network import CenterTargets
-from tallymark.detector.targets import draw_targets
-from tallymark.inference.pipeline import Model
+from tallymark.modalities.base import Dataset, Detect
 from tallymark.modalities.sample import Sample
 
-BLUNT = 1.6
-"""How broad the top of the heat is for shapes that are corrected after they are told."""
-
-
-class Dataset(Protocol):
-    """Where windows come from."""
-
-    def __len__(self) -> int: ...
-
-    def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
-        """A window on an item, changed at random."""
-
-    def mine_hard_negatives(self, model: Model) -> None:
-        """Learn from what the model makes of the training set so far, where to look more often."""
-
-    state: Any
-    """What `revisit` found, for a checkpoint: tensors and numbers only."""
+T = TypeVar("T", CenterTargets, Tensor)
 
 
 class ConcatDataset:
-    """Several sources as one."""
+    """Several datasets as one."""
 
-    def __init__(self, sources: Sequence[Dataset]) -> None:
-        self.sources = sources
-        self.ends = np.cumsum([len(source) for source in sources])
+    def __init__(self, datasets: Sequence[Dataset]) -> None:
+        self.datasets = datasets
+        self.ends = np.cumsum([len(dataset) for dataset in datasets])
 
     def __len__(self) -> int:
         return int(self.ends[-1])
 
-    def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
-        at = int(np.searchsorted(self.ends, item, "right"))
-        return self.sources[at].window(rng, item - (int(self.ends[at - 1]) if at else 0), calm)
+    def sample(self, rng: np.random.Generator, item: int, *, mix: bool) -> Sample:
+        number = int(np.searchsorted(self.ends, item, "right"))
+        start = int(self.ends[number - 1]) if number else 0
+        return self.datasets[number].sample(rng, item - start, mix=mix)
 
-    def mine_hard_negatives(self, model: Model) -> None:
-        for source in self.sources:
-            source.mine_hard_negatives(model)
+    def mine_hard_negatives(self, detect: Detect) -> None:
+        for dataset in self.datasets:
+            dataset.mine_hard_negatives(detect)
+
+    @property
+    def problems(self) -> Problems:
+        merged = Problems(EVERY)
+        for dataset in self.datasets:
+            merged.merge(dataset.problems)
+        return merged
 
     @property
     def state(self) -> list[Any]:
-        return [source.state for source in self.sources]
+        return [dataset.state for dataset in self.datasets]
 
     @state.setter
-    def state(self, kept: list[Any]) -> None:
-        for source, own in zip(self.sources, kept, strict=True):
-            source.state = own
+    def state(self, states: list[Any]) -> None:
+        for dataset, state in zip(self.datasets, states, strict=True):
+            dataset.state = state
 
 
 @dataclass(frozen=True)
-class Batch:
-    pictures: Tensor
-    truth: CenterTargets | Tensor
+class Batch(Generic[T]):
+    """inputs: (n, channels, height, width). targets: of the network's outputs."""
+
+    inputs: Tensor
+    targets: T
 
 
 class Batches:
-    """The batches of an epoch. With several processes each makes its own share of them."""
+    """The batches of each epoch. Under torchrun, each process makes its own share of them.
 
-    def __init__(self, source: Dataset, recipe: Recipe, classes: int, rank: int = 0, world: int = 1) -> None:
-        self.source, self.recipe, self.classes = source, recipe, classes
-        self.rank, self.world = rank, world
+    workers: threads that make batches; their number does not change the batches.
+    """
+
+    def __init__(self, dataset: Dataset, recipe: Recipe, classes: int, rank: int = 0, world: int = 1) -> None:
+        self.dataset = dataset
+        self.recipe = recipe
+        self.classes = classes
+        self.rank = rank
+        self.world = world
+        self.workers = 1
 
     def __len__(self) -> int:
-        """Batches to an epoch; a set smaller than a batch is one."""
-        return max(len(self.source) // (self.recipe.batch_size * self.world), 1)
+        """Batches per epoch; a dataset smaller than a batch has one."""
+        return max(len(self.dataset) // (self.recipe.batch_size * self.world), 1)
 
-    def epoch(self, number: int, calm: Callable[[int], bool], start: int = 0) -> Iterator[Batch]:
-        """The batches from `start` on of an epoch; calm(k) says whether its batch k is made without mixing."""
-        order = np.random.default_rng([self.recipe.seed, number]).permutation(len(self.source))
-        size, total = self.recipe.batch_size, len(self) * self.recipe.batch_size * self.world
-        order = np.resize(order, total)[self.rank :: self.world]
-        numbers = np.arange(total)[self.rank :: self.world]
+    def epoch(self, number: int, mix: Callable[[int], bool], start: int = 0) -> Iterator[Batch[Any]]:
+        """The batches of an epoch from `start` on; mix(k): whether batch k has mosaic, mixup and pasting."""
+        size = self.recipe.batch_size
+        total = len(self) * size * self.world
+        order = np.random.default_rng([self.recipe.seed, number]).permutation(len(self.dataset))
+        items = np.resize(order, total)[self.rank :: self.world]
+        positions = np.arange(total)[self.rank :: self.world]
 
-        def make(batch: int) -> Batch:
-            quiet = calm(batch)
+        def make(batch: int) -> Batch[Any]:
+            mixed = mix(batch)
             rows = slice(batch * size, (batch + 1) * size)
-            pairs = zip(numbers[rows].tolist(), order[rows].tolist(), strict=True)
-            windows = [
-                self.source.window(np.random.default_rng([self.recipe.seed, number, place]), item, quiet)
-                for place, item in pairs
+            pairs = zip(positions[rows].tolist(), items[rows].tolist(), strict=True)
+            samples = [
+                self.dataset.sample(np.random.default_rng([self.recipe.seed, number, position]), item, mix=mixed)
+                for position, item in pairs
             ]
-            return self._stack(windows)
+            return self._stack(samples)
 
-        return ahead(make, range(start, len(self)), threads(), 2 * threads())
+        return prefetch(make, range(start, len(self)), self.workers, 2 * self.workers)
 
-    def _stack(self, windows: Sequence[Sample]) -> Batch:
-        pictures = torch.from_numpy(np.stack([window.data for window in windows])).permute(0, 3, 1, 2)
-        if self.recipe.task == "labels":
-            return Batch(pictures, self._chances(windows))
-        return Batch(pictures, center_targets(windows, CODERS[self.recipe.task], self.classes, self.recipe.stride))
-
-    def _chances(self, windows: Sequence[Sample]) -> Tensor:
-        """What each picture shows, with a little given to all classes."""
-        chances = np.zeros((len(windows), self.classes), np.float32)
-        for row, window in zip(chances, windows, strict=True):
-            np.add.at(row, window.label, window.weight)
-        smoothing = self.recipe.label_smoothing
-        return torch.from_numpy(chances * (1 - smoothing) + smoothing / self.classes)
-
-
-def center_targets(windows: Sequence[Sample], code: CenterCoder, classes: int, stride: int) -> CenterTargets:
-    """The targets of a batch of windows."""
-    height, width = (side // stride for side in windows[0].extent)
-    height = 1 if code.one_dimensional else height
-    drawn, shapes, covers = [], [], []
-    for window in windows:
-        small: Any = window.shapes.scale(1 / stride)  # labels have no centres
-        ground = code.footprint(small)
-        targets = draw_targets(ground, window.label, classes, (height, width), BLUNT if code.predicts_coverage else 1.0)
-        if code.predicts_coverage:
-            covers.append(draw_coverage(ground.scale(FINE), (FINE * height, FINE * width)))
-        drawn.append(targets)
-        shapes.append(small.take(targets.object))
-    told = shapes[0]
-    for more in shapes[1:]:
-        told = told.concat(more)
-    x, y, weight = (np.concatenate([getattr(one, name) for one in drawn]) for name in ("x", "y", "weight"))
-    values = code.encode(told, x + 0.5, y + 0.5).astype(np.float32)
-    picture = np.repeat(np.arange(len(drawn)), [len(one.x) for one in drawn])
-    label = np.concatenate([window.label[one.object] for window, one in zip(windows, drawn, strict=True)])
-    present = np.array([float(one.heat.max(initial=0) >= 1) for one in drawn], np.float32)
-    heat = np.stack([one.heat for one in drawn])
-    tensors = [torch.from_numpy(part) for part in (heat, picture, y, x, values, weight, present, label)]
-    truth = CenterTargets(told, *tensors)
-    return replace(truth, cover=torch.from_numpy(np.stack(covers))) if covers else truth
-
-
-def threads() -> int:
-    return max(1, min(8, (os.cpu_count() or 1) // 2))
+    def _stack(self, samples: Sequence[Sample]) -> Batch[Any]:
+        inputs = torch.from_numpy(np.stack([sample.data for sample in samples])).permute(0, 3, 1, 2)
+        return Batch(inputs, CODERS[self.recipe.task].targets(samples, self.classes, self.recipe))

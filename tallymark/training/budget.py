@@ -4,52 +4,55 @@ from __future__ import annotations
 
 import time
 
+EXPORT_SECONDS = 15.0
+"""Reserved for reading data and for the export."""
+EVALUATION_SHARE = 0.2
+"""Share of the time spent that evaluations may take."""
+
 
 class Budget:
-    """done() runs from 0 to 1. With a budget, time is set aside for judging, for tuning and for writing the model.
+    """The share of a training that is done, from 0 to 1.
 
-    views: of each item when the model is tuned; it is judged by one.
+    steps: of the whole training; with `minutes`, the clock decides instead, and time is reserved for the last
+    evaluation, for tuning and for the export. spent: seconds before an interruption.
+    tta: test-time augmentations in tuning; evaluations use one.
     """
 
-    def __init__(self, steps: int, minutes: float | None, spent: float = 0.0, tta_transforms: int = 1) -> None:
-        self.steps, self.budget, self.tta_transforms = steps, None if minutes is None else 60 * minutes, tta_transforms
+    def __init__(self, steps: int, minutes: float | None, spent: float = 0.0, tta: int = 1) -> None:
+        self.steps = steps
+        self.seconds = None if minutes is None else 60 * minutes
+        self.tta = tta
         self.step = 0
-        self._begun = time.monotonic() - spent
-        self._judging = self._judged = 0.0
+        self._started = time.monotonic() - spent
+        self._longest_evaluation = 0.0
+        self._evaluating = 0.0
 
     @property
     def spent(self) -> float:
-        """Seconds since the training began, those before an interruption included."""
-        return time.monotonic() - self._begun
+        """Seconds since the training started, those before an interruption included."""
+        return time.monotonic() - self._started
 
-    def judged(self, seconds: float, revisiting: float = 0.0) -> None:
-        """Remember how long judging takes: the last time it must fit in, with the tuning and export after it.
+    def evaluated(self, seconds: float, mining: float = 0.0) -> None:
+        """Record how long an evaluation took; the last one must fit in, with tuning and export after it.
 
-        What is tuned was told by all views of the same items. revisiting: seconds more that were taken to find out
-        where to look from then on, which is not done the last time.
+        mining: seconds spent on hard negatives afterwards, which the last evaluation does without.
         """
-        self._judging = max(self._judging, seconds)
-        self._judged += seconds + revisiting
+        self._longest_evaluation = max(self._longest_evaluation, seconds)
+        self._evaluating += seconds + mining
 
-    def due(self, judgements: int, of: int) -> bool:
-        """Whether it is time for another judgement after so many; with a budget, fewer where they take too long."""
+    def due(self, evaluations: int, of: int) -> bool:
+        """Whether another evaluation is due after so many; with a time budget, fewer where they take too long."""
         done = self.done()
-        dear = self.budget is not None and self._judged > SHARE * self.spent
-        return done * of >= judgements + 1 and done < 1 and not dear
+        too_slow = self.seconds is not None and self._evaluating > EVALUATION_SHARE * self.spent
+        return done * of >= evaluations + 1 and done < 1 and not too_slow
 
     def done(self) -> float:
-        if self.budget is None:
+        if self.seconds is None:
             return min(self.step / self.steps, 1.0)
-        aside = min((1 + self.tta_transforms) * self._judging + ASIDE, self.budget / 2)
-        return min(self.spent / (self.budget - aside), 1.0)
+        reserved = min((1 + self.tta) * self._longest_evaluation + EXPORT_SECONDS, self.seconds / 2)
+        return min(self.spent / (self.seconds - reserved), 1.0)
 
     def remaining(self) -> float:
-        """Seconds until the last step, as it seems now."""
+        """Estimated seconds until the last step."""
         done = self.done()
         return self.spent * (1 - done) / done if done > 0 else float("inf")
-
-
-ASIDE = 15.0
-"""Seconds that reading and export take."""
-SHARE = 0.2
-"""Of a budget, what judging on the way may take."""

@@ -1,38 +1,52 @@
-"""Judging a network: predict items that it was not trained with, and score them by the official rule."""
+"""Evaluation of a network by the official rule, on items that it was not trained on."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from tallymark.core.problems import EVERY, Problems
 from tallymark.core.recipe import Recipe
+from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.detector.network import Network
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.pipeline import infer
-from tallymark.inference.tuning import Rule, Tuning, tune
+from tallymark.inference.tuning import Rule, tune
 from tallymark.training.adapter import as_model
-from tallymark.training.loop import Evaluation
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """objective: by which checkpoints are compared, higher is better, nan without a score. metrics: for the log."""
+
+    objective: float
+    metrics: dict[str, float]
 
 
 class Evaluator:
-    """Judges by the official rule on a set of items with known truth."""
+    """Evaluates networks on a labelled catalog.
 
-    def __init__(self, catalog: Catalog, recipe: Recipe, rule: Rule) -> None:
-        self.catalog, self.recipe, self.rule = catalog, recipe, rule
+    problems: the items that could not be read at the last prediction.
+    """
+
+    def __init__(self, catalog: Catalog, truth: Annotations[Any], recipe: Recipe, rule: Rule) -> None:
+        self.catalog = catalog
+        self.truth = truth
+        self.recipe = recipe
+        self.rule = rule
         self.problems = Problems(EVERY)
 
-    def predict(self, network: Network) -> Candidates:
-        """What the network says of every item; `problems` has those that could not be read this time."""
-        classes = () if self.catalog.truth is None else self.catalog.truth.classes
+    def predict(self, network: Network[Any]) -> Candidates:
+        """The candidates of a network in every item."""
         self.problems = Problems(EVERY)
-        return infer(self.catalog, [as_model(network)], self.recipe, self.problems, classes=classes, title="evaluating")
+        models = [as_model(network)]
+        classes = self.truth.classes
+        return infer(self.catalog, models, self.recipe, self.problems, classes=classes, title="evaluating")
 
-    def tuned(self, raw: Candidates, *, thorough: bool) -> Tuning:
-        if self.catalog.truth is None:
-            raise ValueError("no truth to judge by")
-        return tune(raw, self.catalog.truth, self.recipe, self.rule, thorough=thorough)
-
-    def __call__(self, network: Network) -> Evaluation:
-        tuning = self.tuned(self.predict(network), thorough=False)
-        value = tuning.score.value
-        better = value if tuning.score.better == "higher" else -value
-        return Evaluation(better, {"score": value, "score_threshold": tuning.recipe.score_threshold})
+    def __call__(self, network: Network[Any]) -> Evaluation:
+        """The score at the best of a few score thresholds."""
+        tuning = tune(self.predict(network), self.truth, self.recipe, self.rule, thorough=False)
+        score = tuning.score
+        objective = score.value if score.better == "higher" else -score.value
+        return Evaluation(objective, {"score": score.value, "score_threshold": tuning.recipe.score_threshold})

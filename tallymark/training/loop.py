@@ -1,4 +1,4 @@
-"""The loop: batches, steps, judgements, checkpoints."""
+"""The training loop: schedule, step, EMA, evaluation, checkpoint."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,219 +14,196 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.detector.network import Network
-from tallymark.detector.weights import write_state
-from tallymark.training.adapter import as_model
+from tallymark.training.adapter import as_detector
 from tallymark.training.batches import Batch, Batches
 from tallymark.training.budget import Budget
+from tallymark.training.checkpoint import CHECKPOINT, Stateful, TrainingState, load_checkpoint, save_checkpoint
 from tallymark.training.devices import Rank, choose_precision
-from tallymark.training.optimizer import EMA, make_optimizer, set_learning_rate
+from tallymark.training.ema import EMA
+from tallymark.training.evaluator import Evaluation
+from tallymark.training.optimizer import make_optimizer
 from tallymark.training.progress import Progress
+from tallymark.training.schedule import set_learning_rate
+from tallymark.training.threads import Threads
 
-CHECKPOINT = "checkpoint.pt"
 LOG = "log.jsonl"
-SAVED_EVERY = 300.0
-"""Seconds between checkpoints, beside those at every judgement."""
-TRIMMED_FROM = 0.4
-"""The share of a training after which the largest losses are left out: by then, it is wrong labels that have them."""
+CHECKPOINT_SECONDS = 300.0
+"""Between checkpoints, besides those at every evaluation."""
+TRIM_FROM = 0.4
+"""Share of a training after which the largest losses are trimmed: by then, they belong to wrong labels."""
 
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What a network is worth on items that it was not trained with, as `better` (higher is better) and to print."""
-
-    better: float
-    shown: dict[str, float]
-
-
-Evaluate = Callable[[Network], Evaluation]
+Evaluate = Callable[[Network[Any]], Evaluation]
 
 
 class Trainer:
-    """One training. Everything that changes in it is an attribute, and goes into a checkpoint."""
+    """One training of one network. `state`, network, EMA, optimiser and scaler are all that changes in it."""
 
-    def __init__(self, network: Network, batches: Batches, recipe: Recipe, folder: Path, place: Rank) -> None:
-        self.batches, self.recipe, self.folder, self.place = batches, recipe, folder, place
-        self.network = network.to(place.device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
-        self.average = EMA(self.network, recipe.ema_decay, recipe.weight_interpolation)
+    def __init__(
+        self,
+        network: Network[Any],
+        batches: Batches,
+        recipe: Recipe,
+        folder: Path,
+        rank: Rank,
+        threads: int | None = None,
+    ) -> None:
+        self.batches = batches
+        self.recipe = recipe
+        self.folder = folder
+        self.rank = rank
+        self.threads = Threads(batches, rank, threads)
+        self.network = network.to(rank.device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
+        self.ema = EMA(self.network, recipe.ema_decay, recipe.weight_interpolation)
         self.optimizer = make_optimizer(self.network, recipe)
-        self.precision = choose_precision(recipe, place.device)
-        self.scaler = torch.amp.GradScaler(place.device.type, enabled=self.precision == torch.float16)
-        self.step, self.judgements = 0, 0
-        self.judged_at = -1
-        self.best = -float("inf")
-        self.best_weights: dict[str, Tensor] = {}
+        self.precision = choose_precision(recipe, rank.device)
+        self.scaler = torch.amp.GradScaler(rank.device.type, enabled=self.precision == torch.float16)
+        self.state = TrainingState()
 
-    def run(self, judge: Evaluate, minutes: float | None, *, resume: bool = False) -> dict[str, Tensor]:
-        """Train to the end; returns the averaged weights that the judge found best."""
-        recipe, place, spent = self.recipe, self.place, 0.0
-        if resume and (self.folder / CHECKPOINT).exists():
-            spent = self._load()
-        else:
-            self._begin()
-        moves = math.ceil(recipe.epochs * len(self.batches) / recipe.accumulate)
-        clock = Budget(moves * recipe.accumulate, minutes, spent, recipe.tta)
-        clock.step = self.step
-        forward: nn.Module = self.network if place.world == 1 else DistributedDataParallel(self.network)
-        last_saved = time.monotonic()
-        with Progress(clock, talks=place.first) as bar:
-            for batch in self._batches(clock):
-                done = place.agree(clock.done())
-                if done >= 1 and self._moved:
+    def train(self, evaluate: Evaluate, minutes: float | None = None, *, resume: bool = False) -> dict[str, Tensor]:
+        """Train to the end; returns the EMA weights with the best evaluation. minutes: a time budget."""
+        recipe, rank = self.recipe, self.rank
+        self._start(resume=resume)
+        steps = math.ceil(recipe.epochs * len(self.batches) / recipe.accumulate) * recipe.accumulate
+        budget = Budget(steps, minutes, self.state.seconds, recipe.tta)
+        budget.step = self.state.step
+        forward: nn.Module = self.network if rank.world == 1 else DistributedDataParallel(self.network)
+        saved = time.monotonic()
+        with Progress(budget, enabled=rank.first) as progress:
+            for batch in self._endless_batches(budget):
+                done = rank.broadcast(budget.done())
+                if done >= 1 and self._updated:
                     break
                 set_learning_rate(self.optimizer, done, recipe.warmup)
-                parts = self._learn(forward, batch, trim=recipe.loss_trim if done > TRIMMED_FROM else 0.0)
-                self.step += 1
-                clock.step = self.step
-                bar.update(parts)
-                if not self._moved:  # gradients are in no checkpoint
+                losses = self._train_step(forward, batch, trim=recipe.loss_trim if done > TRIM_FROM else 0.0)
+                self.state.step += 1
+                budget.step = self.state.step
+                progress.update(losses)
+                if not self._updated:  # checkpoints hold no gradients
                     continue
-                if place.agree(float(clock.due(self.judgements, recipe.evaluations))):
-                    self._judge(judge, clock, bar)
-                    last_saved = time.monotonic()
-                elif place.first and time.monotonic() - last_saved > SAVED_EVERY:
-                    self._save(clock)
-                    last_saved = time.monotonic()
-            if self.judged_at != self.step:  # a judgement may take all the time that was left
-                self._judge(judge, clock, bar, last=True)
-        return self.best_weights
+                if rank.broadcast(float(budget.due(self.state.evaluations, recipe.evaluations))):
+                    self._evaluate(evaluate, budget, progress)
+                    saved = time.monotonic()
+                elif rank.first and time.monotonic() - saved > CHECKPOINT_SECONDS:
+                    self._save(budget)
+                    saved = time.monotonic()
+            if self.state.evaluated_at != self.state.step:  # an evaluation may have taken all the time that was left
+                self._evaluate(evaluate, budget, progress, last=True)
+        return self.state.best_weights
 
     @property
-    def _moved(self) -> bool:
-        """Whether the weights moved after the last batch, so that no gradient waits for another one."""
-        return self.step % self.recipe.accumulate == 0
+    def _updated(self) -> bool:
+        """Whether the optimiser has used all gradients so far."""
+        return self.state.step % self.recipe.accumulate == 0
 
-    def _begin(self) -> None:
-        """The first guess of all processes is that of the first one's first batch; unless they go on from a run."""
-        if not self.network.begun:
-            first = next(self.batches.epoch(0, lambda batch: True))
-            truth: Any = first.truth.to(self.place.device)
-            self.network.begin(truth)
-        self.average.begin(self.network)
+    def _start(self, *, resume: bool) -> None:
+        """Initialise the network by a first batch, or resume from the last checkpoint."""
+        batch = next(self.batches.epoch(0, lambda number: False))
+        if resume and (self.folder / CHECKPOINT).exists():
+            self.state = load_checkpoint(self.folder / CHECKPOINT, self._parts, self.rank.device)
+            self.batches.dataset.state = self.state.dataset
+        else:
+            if not self.network.head_loaded:
+                self.network.init_from_targets(batch.targets.to(self.rank.device))
+            self.ema.start(self.network)
+        self.threads.start(self.network, batch.inputs)
 
-    def _batches(self, clock: Budget) -> Iterator[Batch]:
-        """Batches without end, from where the training stands.
+    def _endless_batches(self, budget: Budget) -> Iterator[Batch[Any]]:
+        """Batches from the current step on.
 
-        What was made ahead of a judgement is not used after it: it may have changed where to look, and a training that
-        goes on from there makes everything anew.
+        Those made ahead of an evaluation are not used after it: it may have mined hard negatives, and a training that
+        resumes there makes all batches anew.
         """
-        count, calm_from = len(self.batches), 1 - self.recipe.mix_off
+        count = len(self.batches)
+        mix_until = 1 - self.recipe.mix_off
         while True:
-            epoch, start = divmod(self.step, count)
+            epoch, start = divmod(self.state.step, count)
             first = epoch * count
 
-            def calm(batch: int, first: int = first) -> bool:
-                # In a training counted in steps, what a batch is like must not depend on when it is made.
-                done = clock.done() if clock.budget is not None else (first + batch) / clock.steps
-                return done >= calm_from
+            def mix(batch: int, first: int = first) -> bool:
+                # In a training counted in steps, a batch must not depend on when it is made.
+                done = budget.done() if budget.seconds is not None else (first + batch) / budget.steps
+                return done < mix_until
 
-            for batch in self.batches.epoch(epoch, calm, start):
+            for batch in self.batches.epoch(epoch, mix, start):
                 yield batch
-                if self.judged_at == self.step:
+                if self.state.evaluated_at == self.state.step:
                     break
 
-    def _learn(self, forward: nn.Module, batch: Batch, trim: float) -> dict[str, float]:
-        """One batch; the weights move after every `accumulate` of them."""
+    def _train_step(self, forward: nn.Module, batch: Batch[Any], trim: float) -> dict[str, float]:
+        """Forward and backward pass of a batch; every `accumulate` of them, an update of the weights and their EMA."""
         self.network.train()
-        self.network.trim = trim
-        device, moves = self.place.device, (self.step + 1) % self.recipe.accumulate == 0
-        pictures = batch.pictures.to(device, non_blocking=True).float()
-        with _gathering(forward, moves):
+        device = self.rank.device
+        update = (self.state.step + 1) % self.recipe.accumulate == 0
+        inputs = batch.inputs.to(device, non_blocking=True).float()
+        with _gradient_sync(forward, update):
             with torch.autocast(device.type, self.precision, enabled=self.precision != torch.float32):
-                maps = forward(pictures)
-            truth: Any = batch.truth.to(device, non_blocking=True)
-            parts: dict[str, Tensor] = self.network.loss(maps, truth)
-            loss = torch.stack(list(parts.values())).sum() / self.recipe.accumulate
+                outputs = forward(inputs)
+            targets = batch.targets.to(device, non_blocking=True)
+            losses = self.network.loss(outputs, targets, trim)
+            loss = torch.stack(list(losses.values())).sum() / self.recipe.accumulate
             self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]  # torch has no type for it
-        if moves:
+        if update:
             self.scaler.unscale_(self.optimizer)
             norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.grad_clip)
             if self.scaler.is_enabled() or torch.isfinite(norm):  # one bad batch must not ruin the weights
                 self.scaler.step(self.optimizer)
             self.scaler.update()
             self.optimizer.zero_grad(set_to_none=True)
-            self.average.follow(self.network)
-        return {name: float(part.detach()) for name, part in parts.items()}
+            self.ema.update_parameters(self.network)
+        return {name: float(part.detach()) for name, part in losses.items()}
 
-    def _judge(self, judge: Evaluate, clock: Budget, bar: Progress, *, last: bool = False) -> None:
-        """Judge the averaged weights by the official rule; unless it is for the last time, find where to look next."""
-        self.judgements, self.judged_at = self.judgements + 1, self.step
-        source = self.batches.source
-        if self.place.first:
-            network, begun = self.average.network.eval(), time.monotonic()
-            judgement = judge(network)
-            judged = time.monotonic()
+    def _evaluate(self, evaluate: Evaluate, budget: Budget, progress: Progress, *, last: bool = False) -> None:
+        """Evaluate the EMA weights by the official rule and keep the best; unless last, mine hard negatives."""
+        self.state.evaluations += 1
+        self.state.evaluated_at = self.state.step
+        dataset = self.batches.dataset
+        if self.rank.first:
+            network = self.ema.network.eval()
+            started = time.monotonic()
+            evaluation = evaluate(network)
+            evaluated = time.monotonic()
             if not last:
-                source.mine_hard_negatives(as_model(network))
-            clock.judged(judged - begun, time.monotonic() - judged)
-            self._note(judgement, clock, bar)
+                dataset.mine_hard_negatives(as_detector(network, self.recipe))
+            budget.evaluated(evaluated - started, time.monotonic() - evaluated)
+            self._record(evaluation, budget, progress)
         if not last:
-            source.state = self.place.share(source.state)
-        if self.place.first:
-            self._save(clock)
+            dataset.state = self.rank.broadcast_object(dataset.state)
+            self.threads.update()
+        if self.rank.first:
+            self._save(budget)
 
-    def _note(self, judgement: Evaluation, clock: Budget, bar: Progress) -> None:
-        """Keep the averaged weights if they are the best, and write the judgement down."""
-        better = -float("inf") if math.isnan(judgement.better) else judgement.better
-        if better >= self.best:  # where nothing can be scored, the last is kept
-            self.best = better
-            self.best_weights = {name: value.clone() for name, value in self.average.network.state_dict().items()}
+    def _record(self, evaluation: Evaluation, budget: Budget, progress: Progress) -> None:
+        """Keep the EMA weights if they are the best so far, and log the evaluation."""
+        objective = -math.inf if math.isnan(evaluation.objective) else evaluation.objective
+        if objective >= self.state.best:  # without any score, the last weights are kept
+            self.state.best = objective
+            self.state.best_weights = {name: value.clone() for name, value in self.ema.network.state_dict().items()}
         line = {
-            "step": self.step,
-            "epoch": round(self.step / len(self.batches), 3),
-            "done": round(clock.done(), 4),
-            "seconds": round(clock.spent, 1),
-            **bar.take(),
-            **judgement.shown,
+            "step": self.state.step,
+            "epoch": round(self.state.step / len(self.batches), 3),
+            "done": round(budget.done(), 4),
+            "seconds": round(budget.spent, 1),
+            **progress.take_means(),
+            **evaluation.metrics,
         }
         with (self.folder / LOG).open("a") as log:
             log.write(json.dumps(line) + "\n")
-        bar.judged(line)
+        progress.evaluated(line)
 
-    def _save(self, clock: Budget) -> None:
-        """Write down all that a training needs to go on from here."""
-        state = {
-            "network": self.network.state_dict(),
-            "average": self.average.network.state_dict(),
-            "average_steps": self.average.steps,
-            "first": self.average.first,
-            "optimiser": self.optimizer.state_dict(),
-            "scaler": self.scaler.state_dict(),
-            "random": torch.get_rng_state(),
-            "step": self.step,
-            "judgements": self.judgements,
-            "judged_at": self.judged_at,
-            "best": self.best,
-            "best_weights": self.best_weights,
-            "spent": clock.spent,
-            "source": self.batches.source.state,
-        }
-        write_state(state, self.folder / CHECKPOINT)
+    @property
+    def _parts(self) -> dict[str, Stateful]:
+        return {"network": self.network, "ema": self.ema, "optimizer": self.optimizer, "scaler": self.scaler}
 
-    def _load(self) -> float:
-        """Go on from the last checkpoint; returns the seconds spent before it."""
-        path = self.folder / CHECKPOINT
-        try:
-            state: dict[str, Any] = torch.load(path, weights_only=True, map_location=self.place.device)
-        except Exception as error:  # a damaged file can raise anything
-            found, remedy = str(error).split("\n")[0], "delete it: --resume then begins this model anew"
-            raise BadInput(Problem("bad_checkpoint", str(path), found, "a checkpoint", remedy)) from None
-        self.network.load_state_dict(state["network"])
-        self.average.network.load_state_dict(state["average"])
-        self.average.steps, self.average.first = state["average_steps"], state["first"]
-        self.optimizer.load_state_dict(state["optimiser"])
-        self.scaler.load_state_dict(state["scaler"])
-        torch.set_rng_state(state["random"].cpu())
-        self.step, self.judgements, self.judged_at = (state[name] for name in ("step", "judgements", "judged_at"))
-        self.best, self.best_weights = state["best"], state["best_weights"]
-        self.batches.source.state = state["source"]
-        return float(state["spent"])
+    def _save(self, budget: Budget) -> None:
+        self.state.seconds = budget.spent
+        self.state.dataset = self.batches.dataset.state
+        save_checkpoint(self.folder / CHECKPOINT, self.state, self._parts)
 
 
-def _gathering(forward: nn.Module, moves: bool) -> AbstractContextManager[None]:
-    """Processes tell one another their gradients only when the weights move by them."""
-    if isinstance(forward, DistributedDataParallel) and not moves:
+def _gradient_sync(forward: nn.Module, update: bool) -> AbstractContextManager[None]:
+    """Processes exchange gradients only where the weights are updated."""
+    if isinstance(forward, DistributedDataParallel) and not update:
         return forward.no_sync()
     return nullcontext()

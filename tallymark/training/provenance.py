@@ -1,54 +1,64 @@
-"""Where a model starts, and what it learned from: weights must not have seen what they are to be judged by."""
+"""Provenance of weights: which items they were trained on. They must not be evaluated on any of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.data.catalog import Catalog
 from tallymark.data.exclusions import read_exclusions
-from tallymark.detector.weights import WEIGHTS, of_run
+from tallymark.detector.weights import WEIGHTS, weights_of_run
 from tallymark.io.tables import write_table
 
-LEARNED = "learned.csv"
-"""The name of the list of items that a model learned from, in the folder of its weights; a fix list by its form."""
+TRAINED_ON = "trained_on.csv"
+"""The list of items that a model was trained on, beside its weights, in the format of a list of exclusions."""
 
 
-def starting_weights(weights: str, fold: str, judged: Catalog) -> str:
-    """Where the model of a fold starts: of a run of several models, at the one that held out the same fold.
+class InitialWeights(NamedTuple):
+    """source: as in a recipe. trained_on: the items that the weights were trained on, as far as that is known."""
 
-    fold: the name of its folder if there are several. Weights that learned from items that are judged are refused.
+    source: str
+    trained_on: frozenset[str]
+
+
+def initial_weights(source: str, fold: str, val: Catalog) -> InitialWeights:
+    """The initial weights of a fold's model: from a run of several models, those with the same fold held out.
+
+    fold: the name of its folder if there are several. Weights trained on items of `val` are refused.
     """
-    run = Path(weights)
+    run = Path(source)
     if fold and any(run.glob(f"fold-*/{WEIGHTS}")):
         if not (run / fold / WEIGHTS).exists():
-            found, remedy = f"no {fold}", "train that run with as many models and the same folds"
-            raise BadInput(Problem("other_folds", weights, found, "a model for each fold", remedy))
+            remedy = "train that run with as many models and the same folds"
+            raise BadInput(Problem("other_folds", source, f"no {fold}", "a model for each fold", remedy))
         run = run / fold
-    if known := trained_on(str(run)).intersection(judged.items.ids):
-        found = f"weights that learned from {len(known)} of the {len(judged)} items to be judged, as {min(known)}"
-        remedy = f"hold out the same folds as that run did; if other items have these names, delete its {LEARNED}"
-        raise BadInput(Problem("known_items", str(run), found, "weights that have not seen them", remedy))
-    return str(run)
+    known = trained_on(run)
+    if leaked := known.intersection(val.items.ids):
+        found = f"weights trained on {len(leaked)} of the {len(val)} held-out items, as {min(leaked)}"
+        remedy = f"hold out the same folds as that run did; if other items have these names, delete its {TRAINED_ON}"
+        raise BadInput(Problem("known_items", str(run), found, "weights not trained on them", remedy))
+    return InitialWeights(str(run), known)
 
 
-def trained_on(weights: str) -> set[str]:
-    """The items that weights learned from, as far as the run that they belong to tells."""
-    path = Path(weights)
-    listed = (of_run(path) if path.is_dir() else path).parent / LEARNED
-    return _read(listed) if path.exists() and listed.exists() else set()
+def trained_on(weights: Path) -> frozenset[str]:
+    """The items that weights were trained on, as far as the run that they belong to tells."""
+    path = (weights_of_run(weights) if weights.is_dir() else weights).parent / TRAINED_ON
+    return _read(path) if weights.exists() and path.exists() else frozenset()
 
 
-def record_provenance(folder: Path, items: set[str], *, resume: bool) -> None:
-    """Write down what a model learns from. One that is gone on with must learn from the same."""
-    path = folder / LEARNED
-    if resume and path.exists() and (other := _read(path) ^ items):
-        found, expected = f"{len(other)} items more or less, as {min(other)}", "the items that it was begun with"
-        remedy = "give the same folders, fix list and split, or a new folder"
-        raise BadInput(Problem("other_items", str(path), found, expected, remedy))
+def record_provenance(folder: Path, items: frozenset[str], *, resume: bool) -> None:
+    """Write the list of items that a model is trained on. A resumed training must have the same."""
+    path = folder / TRAINED_ON
+    if resume and path.exists():
+        if other := _read(path) ^ items:
+            found = f"{len(other)} items more or less, as {min(other)}"
+            remedy = "give the same folders, exclusions and folds, or a new folder"
+            raise BadInput(Problem("other_items", str(path), found, "the items that the training began with", remedy))
+        return
     write_table(path, {"item": sorted(items)})
 
 
-def _read(path: Path) -> set[str]:
+def _read(path: Path) -> frozenset[str]:
     problems = Problems()
-    return set(problems.checked(read_exclusions(path, problems)).items)
+    return frozenset(problems.checked(read_exclusions(path, problems)).items)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallymark.api import data as api_data
+from tallymark.api import score as api_score
 from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.core.problems import BadInput
 from tallymark.core.registry import challenge
@@ -116,5 +116,5 @@ def test_an_unknown_class_is_refused_or_kept_as_one_that_nothing_matches(tmp_pat
     truth.write_text("Id,PredictionString\ns,0 0 0 2 4 2 0 car\n")
     submission.write_text("Id,PredictionString\ns,0.9 0 0 0 2 4 2 0 car 0.8 9 9 0 2 4 2 0 Car\n")
     with pytest.raises(BadInput, match="did you mean 'car'"):
-        api_data.score("lyft", truth, submission)
-    assert api_data.score("lyft", truth, submission, unknown_class="keep").value == 0.5
+        api_score.score("lyft", truth, submission)
+    assert api_score.score("lyft", truth, submission, unknown_class="keep").value == 0.5

@@ -1,4 +1,4 @@
-"""The command line: what it prints, its exit codes, and that it helps."""
+"""The command line: output, exit codes and help."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from tallymark.cli.main import app
 from tests.made import NAMES
 from tests.sets import SMALL, copy_of
-from tests.submission.test_mangled import GOOD
+from tests.submission.test_fuzzing import GOOD
 
 PAIRS: dict[str, list[tuple[object, ...]]] = {
     "wheat": [("a", 0, 0, 1.0, 6), ("b", 0, 0, 200 / 210, 6)],
@@ -53,24 +53,24 @@ def files(request: pytest.FixtureRequest, good: Callable[[str], tuple[Path, Path
     return request.param, *good(request.param)
 
 
-def test_help_names_every_verb() -> None:
+def test_help_lists_every_command() -> None:
     text = run("--help")
-    api_data = ("list", "check", "score", "compare", "repair", "explore", "folds", "synth", "train", "predict", "demo")
-    assert all(verb in text for verb in api_data)
+    commands = "list check score compare repair convert explore folds synth train predict demo"
+    assert all(command in text for command in commands.split())
 
 
-def test_list_names_the_challenges_and_of_one_its_readings() -> None:
+def test_list_shows_challenges_and_the_options_of_one() -> None:
     text = run("list")
     assert all(name in text for name in NAMES)
     assert "best_overall" not in text
     assert "best_overall" in run("list", "wheat")
     listed = {row["name"]: row for row in json.loads(run("list", "--json"))["challenges"]}
     assert set(listed) >= set(NAMES)
-    assert {"option": "shape", "values": "HEIGHTxWIDTH", "default": "768x768"} in listed["ships"]["readings"]
+    assert {"option": "shape", "values": "HEIGHTxWIDTH", "default": "768x768"} in listed["ships"]["rule_options"]
     assert "did you mean 'ships'?" in run("list", "ship", code=2)
 
 
-def test_check_says_valid(files: tuple[str, Path, Path]) -> None:
+def test_check_accepts_valid_submissions(files: tuple[str, Path, Path]) -> None:
     name, _, submission = files
     assert "valid" in run("check", name, submission, "--against", submission)
     assert json.loads(run("check", name, submission, "--json"))["valid"] is True
@@ -95,14 +95,14 @@ def test_score_prints_tables_and_files(files: tuple[str, Path, Path]) -> None:
     per_item, pairs = truth.with_name("items.csv"), truth.with_name("pairs.csv")
     text = run("score", name, truth, submission, "--per-item", per_item, "--pairs", pairs)
     assert "score" in text
-    assert "reading" in text
+    assert "rule options" in text
     assert pl.read_csv(per_item, infer_schema=False)["item"].to_list() == pl.read_csv(submission)[:, 0].to_list()
     assert pl.read_csv(pairs).rows() == PAIRS[name]
     printed = json.loads(run("score", name, truth, submission, "--json"))
-    assert {"score", "reading", "counts"} <= set(printed)
+    assert {"score", "rule_options", "counts"} <= set(printed)
 
 
-def test_wheat_shows_sources(good: Callable[[str], tuple[Path, Path]]) -> None:
+def test_wheat_shows_groups_by_source(good: Callable[[str], tuple[Path, Path]]) -> None:
     printed = json.loads(run("score", "wheat", *good("wheat"), "--json"))
     assert [group["group"] for group in printed["groups"]] == ["s", "t"]
     assert "groups" in run("score", "wheat", *good("wheat"))
@@ -136,7 +136,7 @@ def test_hours_come_from_audio_headers(tmp_path: Path) -> None:
     truth.write_text("filename,timestamp,label\na.wav,10,up\n")
     detections.write_text("filename,timestamp\na.wav,10\na.wav,50\n")
     printed = json.loads(run("score", "upcalls", truth, detections, "--audio", tmp_path, "--json"))
-    assert printed["reading"]["hours"] == 0.05
+    assert printed["rule_options"]["hours"] == 0.05
     assert printed["fp_per_hour"] == 20
     truth.write_text("filename,timestamp,label\nc.wav,10,up\n")
     assert "missing_audio" in run("score", "upcalls", truth, detections, "--audio", tmp_path, code=2)
@@ -144,10 +144,10 @@ def test_hours_come_from_audio_headers(tmp_path: Path) -> None:
     assert "corrupt_audio" in run("score", "upcalls", truth, detections, "--audio", tmp_path, code=2)
 
 
-def test_a_data_folder_as_truth_has_hours_of_its_own(tmp_path: Path) -> None:
+def test_hours_of_a_data_folder_are_those_of_its_labelled_recordings(tmp_path: Path) -> None:
     folder, detections = tmp_path / "set", tmp_path / "detections.csv"
     (folder / "test").mkdir(parents=True)
-    for name in ("a.wav", "b.wav", "test/c.wav"):  # of the last one nothing is known
+    for name in ("a.wav", "b.wav", "test/c.wav"):  # the last one is unlabelled
         soundfile.write(folder / name, np.zeros(2000 * 90), 2000)
     (folder / "annotations.csv").write_text("filename,timestamp\na.wav,10\n")
     detections.write_text("filename,timestamp\na.wav,50\n")
@@ -156,10 +156,36 @@ def test_a_data_folder_as_truth_has_hours_of_its_own(tmp_path: Path) -> None:
     assert json.loads(run("score", "upcalls", folder, detections, "--hours", 2, "--json"))["fp_per_hour"] == 0.5
 
 
-def test_audio_is_for_recordings_only(good: Callable[[str], tuple[Path, Path]], tmp_path: Path) -> None:
-    words = ("score", "wheat", *good("wheat"))
-    assert "bad_option" in run(*words, "--audio", tmp_path, code=2)
-    assert "unknown_option" in run(*words, "--hours", 3, code=2)
+def test_score_options_of_another_challenge_are_refused(
+    good: Callable[[str], tuple[Path, Path]], tmp_path: Path
+) -> None:
+    command = ("score", "wheat", *good("wheat"))
+    for option in (("--audio", tmp_path), ("--hours", 3)):
+        text = run(*command, *option, code=2)
+        assert "bad_option" in text
+        assert "it is an option of upcalls" in text
+    assert "it is an option of lyft" in run(*command, "--by-distance", tmp_path, code=2)
+    assert "No such option" in run(*command, "--nonsense", 3, code=2)
+
+
+def test_min_points_need_distances(good: Callable[[str], tuple[Path, Path]]) -> None:
+    assert "add --by-distance" in run("score", "lyft", *good("lyft"), "--min-points", 3, code=2)
+
+
+def test_score_help_shows_the_options_that_challenges_declare() -> None:
+    text = run("score", "--help")
+    assert all(option in text for option in ("--hours", "--audio", "--by-distance", "--min-points", "--rule"))
+    text = run("score", "upcalls", "--help")
+    assert "--hours" in text
+    assert "--by-distance" not in text
+    listed = {row["name"]: row for row in json.loads(run("list", "--json"))["challenges"]}
+    assert [option["option"] for option in listed["upcalls"]["score_options"]] == ["--hours", "--audio"]
+    assert listed["wheat"]["score_options"] == []
+
+
+def test_options_may_stand_before_the_challenge(good: Callable[[str], tuple[Path, Path]]) -> None:
+    printed = json.loads(run("score", "--json", "--hours=2", "upcalls", *good("upcalls")))
+    assert printed["rule_options"]["hours"] == 2
 
 
 @pytest.mark.parametrize(
@@ -170,17 +196,17 @@ def test_audio_is_for_recordings_only(good: Callable[[str], tuple[Path, Path]], 
         (["-r", "match"], "key=value"),
     ],
 )
-def test_a_wrong_reading_names_the_nearest(
+def test_an_unknown_rule_option_suggests_the_nearest(
     words: list[str], hint: str, good: Callable[[str], tuple[Path, Path]]
 ) -> None:
     assert hint in run("score", "wheat", *good("wheat"), *words, code=2)
 
 
-def test_a_wrong_challenge_names_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_challenge_suggests_the_nearest(tmp_path: Path) -> None:
     assert "did you mean 'wheat'?" in run("check", "wheet", tmp_path / "x.csv", code=2)
 
 
-def test_compare_tells_which_is_better(tmp_path: Path) -> None:
+def test_compare_says_which_is_better(tmp_path: Path) -> None:
     truth, a, b = (tmp_path / f"{name}.csv" for name in ("truth", "a", "b"))
     truth.write_text(GOOD["wheat"][0])
     a.write_text("image_id,PredictionString\na,\nb,\n")
@@ -193,7 +219,7 @@ def test_compare_tells_which_is_better(tmp_path: Path) -> None:
     assert "B is better" in run("compare", "wheat", truth, a, b)
 
 
-def test_repair_tells_its_changes(tmp_path: Path) -> None:
+def test_repair_lists_its_changes(tmp_path: Path) -> None:
     path, out = tmp_path / "s.csv", tmp_path / "out.csv"
     path.write_text("image_id,PredictionString\na,1 2 3\n")
     assert "dropped a row of 3 values" in run("repair", "wheat", path, "--out", out)
@@ -205,13 +231,13 @@ def test_the_demo_of_one_challenge_trains_and_scores_only_that(tmp_path: Path) -
     text = run("demo", "food", "--out", tmp_path / "demo")
     assert "tallymark score food" in text
     assert "wheat" not in text
-    assert "trivial score" in text
+    assert "baseline score" in text
     assert (tmp_path / "demo" / "food" / "predicted.csv").exists()
     assert (tmp_path / "demo" / "food" / "submission.csv").exists()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_data_folder_names_the_ids(name: str, tmp_path: Path) -> None:
+def test_a_data_folder_defines_the_expected_ids(name: str, tmp_path: Path) -> None:
     test = tmp_path / ("test_data" if name == "lyft" else "test")
     test.mkdir()
     suffix = {"wheat": ".jpg", "food": ".jpg", "upcalls": "", "ships": ""}
@@ -229,7 +255,7 @@ def test_a_data_folder_names_the_ids(name: str, tmp_path: Path) -> None:
     assert printed["counts"] == ({} if name == "upcalls" else {"missing_id": 1})
 
 
-def test_an_empty_or_broken_data_folder_is_explained(tmp_path: Path) -> None:
+def test_an_empty_or_invalid_data_folder_is_reported(tmp_path: Path) -> None:
     submission = tmp_path / "s.csv"
     submission.write_text(GOOD["lyft"][1])
     folder = tmp_path / "data"
@@ -256,11 +282,11 @@ def test_all_files_of_a_comparison_are_checked(tmp_path: Path) -> None:
     assert printed["counts"] == {"missing_id": 1, "unknown_id": 1}
 
 
-def test_a_place_that_cannot_be_written_is_said(good: Callable[[str], tuple[Path, Path]], tmp_path: Path) -> None:
+def test_an_unwritable_output_is_reported(good: Callable[[str], tuple[Path, Path]], tmp_path: Path) -> None:
     words = ("score", "wheat", *good("wheat"))
-    nowhere = ("--per-item", tmp_path / "no" / "items.csv")
-    assert "cannot_write" in run(*words, *nowhere, code=2)
-    assert json.loads(run(*words, *nowhere, "--json", code=2))["counts"] == {"cannot_write": 1}
+    unwritable = ("--per-item", tmp_path / "no" / "items.csv")
+    assert "cannot_write" in run(*words, *unwritable, code=2)
+    assert json.loads(run(*words, *unwritable, "--json", code=2))["counts"] == {"cannot_write": 1}
 
 
 @pytest.mark.parametrize(("start", "name"), [(b"\x1f\x8b\x08\x00", "gzip"), (b"PK\x03\x04", "spreadsheet")])
@@ -270,7 +296,7 @@ def test_archives_are_recognised(start: bytes, name: str, tmp_path: Path) -> Non
     assert name in run("check", "wheat", path, code=2)
 
 
-def test_the_version_is_told() -> None:
+def test_version() -> None:
     assert run("--version").startswith("tallymark 0.")
 
 
@@ -281,7 +307,7 @@ def test_a_missing_sample_is_the_only_problem(tmp_path: Path) -> None:
     assert printed["counts"] == {"unreadable": 1}
 
 
-def test_ids_with_and_without_suffix_differ_unless_a_folder_says_so(tmp_path: Path) -> None:
+def test_ids_may_lack_the_file_suffix_only_against_a_folder(tmp_path: Path) -> None:
     submission, sample = tmp_path / "s.csv", tmp_path / "sample.csv"
     submission.write_text(GOOD["food"][1])
     sample.write_text("image_name,pred1,pred2,pred3\na.jpg,0,1,2\nb.jpg,0,1,2\n")
@@ -309,7 +335,7 @@ def test_upcalls_of_a_listed_set_only(tmp_path: Path) -> None:
     assert "unknown_id" in run("score", "upcalls", truth, detections, "--images", images, code=2)
 
 
-def test_no_score_is_said_and_gives_no_verdict(tmp_path: Path) -> None:
+def test_a_missing_score_is_explained_and_gives_no_verdict(tmp_path: Path) -> None:
     truth, submission = tmp_path / "truth.csv", tmp_path / "submission.csv"
     truth.write_text("Id,PredictionString\ns,0 0 0 2 4 2 0 car\nu,\n")
     submission.write_text("Id,PredictionString\ns,0.9 0 0 0 2 4 2 0 car\nu,\n")
@@ -325,17 +351,17 @@ def test_data_from_synth_to_folds(name: str, sets: Path, tmp_path: Path) -> None
     assert set(listed["counts"]) <= {"shared_scene"}
     assert "written to" in run("folds", name, sets / name, "--folds", 2, "--out", tmp_path / "folds.csv")
     assert pl.read_csv(tmp_path / "folds.csv")["fold"].n_unique() == 2
-    assert "look at" in run("explore", name, sets / name, "--out", tmp_path / "page.html")
+    assert "written to" in run("explore", name, sets / name, "--out", tmp_path / "page.html")
     assert "<html" in (tmp_path / "page.html").read_text()[:500]
 
 
-def test_split_as_json(sets: Path, tmp_path: Path) -> None:
+def test_folds_as_json(sets: Path, tmp_path: Path) -> None:
     made = json.loads(run("folds", "food", sets / "food", "--folds", 4, "--out", tmp_path / "f.csv", "--json"))
     assert [row["fold"] for row in made["folds"]] == [0, 1, 2, 3]
     assert "too_few_groups" in run("folds", "lyft", sets / "lyft", "--folds", 50, "--out", tmp_path / "f.csv", code=2)
 
 
-def test_check_writes_a_fix_list(sets: Path, tmp_path: Path) -> None:
+def test_check_writes_a_list_for_exclude(sets: Path, tmp_path: Path) -> None:
     folder = copy_of(sets, "wheat", tmp_path)
     victim = sorted((folder / "train").iterdir())[0]
     victim.write_bytes(victim.read_bytes()[:1000])
@@ -347,7 +373,7 @@ def test_check_writes_a_fix_list(sets: Path, tmp_path: Path) -> None:
     assert "bad_header" in run("check", "wheat", folder, "--exclude", folder / "train.csv", code=2)
 
 
-def test_synth_writes_what_was_asked_for_or_nothing(tmp_path: Path) -> None:
+def test_synth_writes_all_items_or_nothing(tmp_path: Path) -> None:
     text = run("synth", "food", tmp_path / "set", "--items", 6, "--seed", 4, "size=32", "classes=2")
     assert "tallymark check food" in text
     assert len(list((tmp_path / "set").rglob("*.jpg"))) == 6
@@ -358,12 +384,12 @@ def test_synth_writes_what_was_asked_for_or_nothing(tmp_path: Path) -> None:
     assert "valid: 6 items, no truth" in run("check", "wheat", tmp_path / "set")
 
 
-def test_an_option_given_as_an_assignment_is_named(tmp_path: Path) -> None:
+def test_an_option_given_as_an_assignment_is_explained(tmp_path: Path) -> None:
     assert "give --items 3" in run("synth", "ships", tmp_path / "sea", "items=3", code=2)
 
 
-def test_hours_are_of_the_recordings_that_are_meant(tmp_path: Path) -> None:
-    """Whichever way slashes lean and letters are written; and not of another one of the same name."""
+def test_hours_are_those_of_the_named_recordings(tmp_path: Path) -> None:
+    """Whichever way slashes lean and however letters are capitalised; not of others with the same file name."""
     folder, detections = tmp_path / "set", tmp_path / "detections.csv"
     for day in ("20130401", "test/20130402"):
         (folder / day).mkdir(parents=True)
@@ -372,7 +398,7 @@ def test_hours_are_of_the_recordings_that_are_meant(tmp_path: Path) -> None:
     (folder / "annotations.csv").write_text("filename,timestamp\n20130401\\a.wav,10\n20130401/b.wav,10\n")
     detections.write_text("filename,timestamp\n20130401/b.wav,50\n")
     printed = json.loads(run("score", "upcalls", folder, detections, "--json"))
-    assert printed["reading"]["hours"] == 0.05
+    assert printed["rule_options"]["hours"] == 0.05
     table = folder / "annotations.csv"
     printed = json.loads(run("score", "upcalls", table, detections, "--audio", folder, "--json"))
-    assert printed["reading"]["hours"] == 0.075
+    assert printed["rule_options"]["hours"] == 0.075

@@ -1,4 +1,4 @@
-"""What is said where there is no terminal."""
+"""What is printed where there is no terminal."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import pytest
 from tallymark.core import console as terminal
 
 
-def test_long_work_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_printed_once_per_minute(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     clock = iter(range(0, 1000, 50))
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
-    assert list(terminal.progress("abcd", "listening", 4)) == list("abcd")
-    assert capsys.readouterr().err == "listening: 2 of 4, 1:40 to go\n"
+    assert list(terminal.progress("abcd", "predicting", 4)) == list("abcd")
+    assert capsys.readouterr().err == "predicting: 2 of 4, 1:40 to go\n"
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(5, "0:05"), (65.4, "1:05"), (3661, "1:01:01"), (float("inf"), "?")])

@@ -1,4 +1,4 @@
-"""Options: what is taken, what is refused."""
+"""Options: which values are accepted and which are refused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tallymark.core.options import describe, options, parse_assignments, parse_options
+from tallymark.core.options import SceneOptions, describe, list_options, parse_assignments, parse_options
 from tallymark.core.problems import BadInput
 from tallymark.core.registry import challenge, challenge_names
 
@@ -45,23 +45,33 @@ def test_values_are_converted(name: str, given: dict[str, Any], expected: dict[s
         ("wheat", {"nonsense": "1"}),
     ],
 )
-def test_nonsense_is_refused(name: str, given: dict[str, Any]) -> None:
+def test_invalid_values_are_refused(name: str, given: dict[str, Any]) -> None:
     with pytest.raises(BadInput):
         parse_options(challenge(name).rule_options, given)
 
 
-def test_all_wrong_options_are_listed() -> None:
+def test_all_invalid_options_are_reported() -> None:
     with pytest.raises(BadInput) as caught:
         parse_options(challenge("wheat").rule_options, {"matsch": "x", "match": "y", "extra": "ignore"})
     assert [problem.kind for problem in caught.value.problems] == ["unknown_option", "bad_option"]
+    assert {problem.file for problem in caught.value.problems} == {"rule options"}
 
 
-def test_an_assignment_is_split_at_its_first_sign() -> None:
+def test_an_assignment_is_split_at_its_first_equals_sign() -> None:
     assert parse_assignments(["a=1", " b = x=y "]) == {"a": "1", "b": "x=y"}
 
 
 @pytest.mark.parametrize("name", challenge_names())
 def test_every_option_is_described(name: str) -> None:
-    described = options(challenge(name).rule_options)
+    described = list_options(challenge(name).rule_options)
     assert described
     assert all(option.values and option.default for option in described)
+
+
+@pytest.mark.parametrize("name", challenge_names())
+def test_the_demo_uses_existing_scene_options(name: str) -> None:
+    kind: type[SceneOptions] = challenge(name).module("synth").SceneOptions
+    assert issubclass(kind, SceneOptions)
+    scenes = parse_options(kind, {key: value for key, value in kind.demo.items() if key != "items"})
+    parse_options(challenge(name).rule_options, scenes.rule_options)
+    assert kind().rule_options == {}, "official data need no rule options"

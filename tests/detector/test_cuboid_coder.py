@@ -1,29 +1,38 @@
-"""Volumes as numbers on a grid of the ground, and back."""
+"""Cuboids as numbers on a grid of the ground, and back."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tallymark.detector.coders import CuboidCoder
-from tallymark.detector.tta import ALL, View
+from tallymark.detector.cuboid_coder import CuboidCoder
+from tallymark.detector.tta import ALL, TTATransform
 from tallymark.geometry import Cuboids
 
-CODE, SIDE = CuboidCoder(), 16
+CODER = CuboidCoder()
+SIDE = 16
 
 
-def volumes(count: int = 40, seed: int = 0) -> Cuboids:
+def transform_name(transform: TTATransform) -> str:
+    return "+".join(name for name, used in transform._asdict().items() if used) or "identity"
+
+
+TRANSFORMS = pytest.mark.parametrize("transform", ALL, ids=transform_name)
+
+
+def random_cuboids(count: int = 40, seed: int = 0) -> Cuboids:
     rng = np.random.default_rng(seed)
-    place, z = rng.uniform(1, SIDE - 1, (count, 2)), rng.uniform(-1, 2, (count, 1))
-    return Cuboids.of(np.hstack([place, z, rng.uniform(0.4, 5, (count, 3)), rng.uniform(-9, 9, (count, 1))]))
+    center = rng.uniform(1, SIDE - 1, (count, 2))
+    z = rng.uniform(-1, 2, (count, 1))
+    return Cuboids.of(np.hstack([center, z, rng.uniform(0.4, 5, (count, 3)), rng.uniform(-9, 9, (count, 1))]))
 
 
-def turned(view: View, shapes: Cuboids) -> Cuboids:
-    """Volumes as they lie in a view of the grid: their middles and the tips of their headings are turned."""
+def transform_cuboids(transform: TTATransform, shapes: Cuboids) -> Cuboids:
+    """Cuboids on a transformed grid: both their centres and the points that they head for are transformed."""
 
     def at(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        x, y = (y, x) if view.transpose else (x, y)
-        return (SIDE - x if view.mirror else x), (SIDE - y if view.flip else y)
+        x, y = (y, x) if transform.transpose else (x, y)
+        return (SIDE - x if transform.hflip else x), (SIDE - y if transform.vflip else y)
 
     x, y = at(shapes.x, shapes.y)
     tip_x, tip_y = at(shapes.x + np.cos(shapes.yaw), shapes.y + np.sin(shapes.yaw))
@@ -31,76 +40,77 @@ def turned(view: View, shapes: Cuboids) -> Cuboids:
     return Cuboids(x, y, shapes.z, shapes.width, shapes.length, shapes.height, yaw)
 
 
-def assert_same(told: Cuboids, truth: Cuboids) -> None:
-    for one, other in zip(told.columns[:-1], truth.columns[:-1], strict=True):
+def assert_same(decoded: Cuboids, truth: Cuboids) -> None:
+    for one, other in zip(decoded.columns[:-1], truth.columns[:-1], strict=True):
         np.testing.assert_allclose(one, other, atol=1e-9)
-    np.testing.assert_allclose(np.exp(1j * told.yaw), np.exp(1j * truth.yaw), atol=1e-9)
+    np.testing.assert_allclose(np.exp(1j * decoded.yaw), np.exp(1j * truth.yaw), atol=1e-9)
 
 
-def test_what_is_told_is_read_back() -> None:
-    truth, rng = volumes(), np.random.default_rng(1)
+def test_decode_inverts_encode() -> None:
+    truth = random_cuboids()
+    rng = np.random.default_rng(1)
     x, y = truth.x + rng.uniform(-2, 2, 40), truth.y + rng.uniform(-2, 2, 40)
-    values = CODE.encode(truth, x, y)
-    assert values.shape == (40, CODE.values)
-    told = CODE.decode(x, y, values)
-    assert_same(told, truth)
-    np.testing.assert_allclose(CODE.iou(told, truth), 1)
+    values = CODER.encode(truth, x, y)
+    assert values.shape == (40, CODER.values)
+    decoded = CODER.decode(x, y, values)
+    assert_same(decoded, truth)
+    np.testing.assert_allclose(CODER.iou(decoded, truth), 1)
 
 
-@pytest.mark.parametrize("view", ALL, ids=lambda view: "".join("tmf"[k] for k in range(3) if view[k]) or "same")
-def test_a_view_turns_numbers_as_it_turns_volumes(view: View) -> None:
-    truth = volumes()
-    seen = turned(view, truth)
-    x, y = seen.x + 0.3, seen.y - 0.4
-    values = CODE.encode(seen, x, y)[:, :, None, None]
-    back = CODE.invert_tta(values, view)[:, :, 0, 0]
+@TRANSFORMS
+def test_values_of_transformed_cuboids_are_inverted(transform: TTATransform) -> None:
+    truth = random_cuboids()
+    transformed = transform_cuboids(transform, truth)
     dx, dy = 0.3, -0.4
-    dx, dy = (-dx if view.mirror else dx), (-dy if view.flip else dy)
-    dx, dy = (dy, dx) if view.transpose else (dx, dy)
-    assert_same(CODE.decode(truth.x + dx, truth.y + dy, back), truth)
+    values = CODER.encode(transformed, transformed.x + dx, transformed.y + dy)[:, :, None, None]
+    inverted = CODER.invert_tta(values, transform)[:, :, 0, 0]
+    dx, dy = (-dx if transform.hflip else dx), (-dy if transform.vflip else dy)
+    dx, dy = (dy, dx) if transform.transpose else (dx, dy)
+    assert_same(CODER.decode(truth.x + dx, truth.y + dy, inverted), truth)
 
 
-def test_a_heading_that_nobody_knows_still_leaves_the_line() -> None:
-    truth = volumes()
-    values = CODE.encode(truth, truth.x, truth.y)
-    values[:, 8:] *= -0.01  # a faint guess, and a wrong one
-    told = CODE.decode(truth.x, truth.y, values)
-    np.testing.assert_allclose(CODE.iou(told, truth), 1)
-    np.testing.assert_allclose(np.cos(told.yaw - truth.yaw), -1)
+def test_a_wrong_heading_keeps_the_orientation() -> None:
+    truth = random_cuboids()
+    values = CODER.encode(truth, truth.x, truth.y)
+    values[:, 8:] *= -0.01  # small, and of the opposite sign
+    decoded = CODER.decode(truth.x, truth.y, values)
+    np.testing.assert_allclose(CODER.iou(decoded, truth), 1)
+    np.testing.assert_allclose(np.cos(decoded.yaw - truth.yaw), -1)
 
 
-def test_the_ground_is_scaled_and_heights_are_not() -> None:
-    truth = volumes()
+def test_scaling_changes_the_footprint_and_not_the_height() -> None:
+    truth = random_cuboids()
     grid = truth.scale(4)
     np.testing.assert_array_equal(grid.height, truth.height)
     np.testing.assert_array_equal(grid.z, truth.z)
     np.testing.assert_allclose(grid.ground.area, 16 * truth.ground.area)
     every = np.arange(len(truth))
     shifted = Cuboids(truth.x + 0.2, *truth.columns[1:])
-    shared, union = truth.overlap(shifted, every, every)
-    wider, whole = grid.overlap(shifted.scale(4), every, every)
-    np.testing.assert_allclose(wider / whole, shared / union)
+    intersection, union = truth.overlap(shifted, every, every)
+    scaled_intersection, scaled_union = grid.overlap(shifted.scale(4), every, every)
+    np.testing.assert_allclose(scaled_intersection / scaled_union, intersection / union)
 
 
-@pytest.mark.parametrize("view", ALL)
-def test_points_that_are_listed_turn_as_a_grid_does(view: View) -> None:
+@TRANSFORMS
+def test_pillar_points_are_transformed_as_a_grid_is(transform: TTATransform) -> None:
     rng = np.random.default_rng(2)
     cell = np.append(rng.choice(SIDE**2, 30, replace=False), -1).astype(np.float32)
-    listed = np.column_stack([cell, rng.uniform(-0.5, 0.5, (31, 2)), rng.random((31, 3))]).astype(np.float32)
-    listed[-1, 1:] = 0
+    points = np.column_stack([cell, rng.uniform(-0.5, 0.5, (31, 2)), rng.random((31, 3))]).astype(np.float32)
+    points[-1, 1:] = 0
 
-    def drawn(points: np.ndarray) -> np.ndarray:
+    def rasterized(points: np.ndarray) -> np.ndarray:
         grid = np.zeros((SIDE, SIDE, 3), np.float32)
         row, column = np.divmod(points[:-1, 0].astype(int), SIDE)
         grid[row, column] = points[:-1, 3:]
         return grid
 
-    seen = view.apply_points(listed, SIDE)
-    np.testing.assert_array_equal(drawn(seen), view.apply(drawn(listed)))
-    assert seen[-1].tolist() == [-1, 0, 0, 0, 0, 0]
-    row, column = np.divmod(listed[:-1, 0], SIDE)
-    there = volumes(30)
-    there = Cuboids(column + 0.5 + listed[:-1, 1], row + 0.5 + listed[:-1, 2], *there.columns[2:])
-    row, column = np.divmod(seen[:-1, 0], SIDE)
-    np.testing.assert_allclose(column + 0.5 + seen[:-1, 1], turned(view, there).x, atol=1e-4)
-    np.testing.assert_allclose(row + 0.5 + seen[:-1, 2], turned(view, there).y, atol=1e-4)
+    transformed = transform.apply_points(points, SIDE)
+    np.testing.assert_array_equal(rasterized(transformed), transform.apply(rasterized(points)))
+    assert transformed[-1].tolist() == [-1, 0, 0, 0, 0, 0]
+    row, column = np.divmod(points[:-1, 0], SIDE)
+    others = random_cuboids(30).columns[2:]
+    cuboids = Cuboids(column + 0.5 + points[:-1, 1], row + 0.5 + points[:-1, 2], *others)
+    row, column = np.divmod(transformed[:-1, 0], SIDE)
+    expected = transform_cuboids(transform, cuboids)
+    np.testing.assert_allclose(column + 0.5 + transformed[:-1, 1], expected.x, atol=1e-4)
+    np.testing.assert_allclose(row + 0.5 + transformed[:-1, 2], expected.y, atol=1e-4)

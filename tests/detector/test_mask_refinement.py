@@ -1,4 +1,4 @@
-"""Cover: as much is drawn as shapes have, and rectangles that were told badly are put right by it."""
+"""Mask refinement: coverage is exact, and inaccurate rectangles are fitted to it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tallymark.geometry.rectangles import fill_rectangles
 SHAPE = (64, 64)
 
 
-def iou(told: RotatedBoxes, true: RotatedBoxes) -> np.ndarray:
+def iou(predicted: RotatedBoxes, true: RotatedBoxes) -> np.ndarray:
     each = np.arange(len(true))
-    shared, union = told.overlap(true, each, each)
+    shared, union = predicted.overlap(true, each, each)
     return shared / union
 
 
@@ -26,43 +26,43 @@ def make_ships(rng: np.random.Generator) -> RotatedBoxes:
     )
 
 
-def misheard(rng: np.random.Generator, true: RotatedBoxes) -> RotatedBoxes:
-    """As a network tells it: too long or too short, and beside its place along the ship."""
+def perturbed(rng: np.random.Generator, true: RotatedBoxes) -> RotatedBoxes:
+    """As a network predicts it: too long or too short, and shifted along the ship."""
     way, longer = rng.normal(0, 0.12) * true.length, rng.uniform(0.75, 1.25)
     x, y = true.x + way * np.cos(true.angle), true.y + way * np.sin(true.angle)
     return RotatedBoxes(x, y, true.length * longer, true.width * 1.2, true.angle + rng.normal(0, 0.06))
 
 
-def test_upright_shapes_are_covered_exactly() -> None:
-    cover = draw_coverage(RotatedBoxes.of([[4.0, 3.25, 5.0, 1.5, 0.0]]), (8, 10))[0]
-    assert cover.sum() == pytest.approx(7.5)
-    assert cover[2].tolist() == pytest.approx([0, 0.25, 0.5, 0.5, 0.5, 0.5, 0.25, 0, 0, 0])
-    assert cover[3].tolist() == pytest.approx([0, 0.5, 1, 1, 1, 1, 0.5, 0, 0, 0])
+def test_coverage_of_axis_aligned_shapes_is_exact() -> None:
+    coverage = draw_coverage(RotatedBoxes.of([[4.0, 3.25, 5.0, 1.5, 0.0]]), (8, 10))[0]
+    assert coverage.sum() == pytest.approx(7.5)
+    assert coverage[2].tolist() == pytest.approx([0, 0.25, 0.5, 0.5, 0.5, 0.5, 0.25, 0, 0, 0])
+    assert coverage[3].tolist() == pytest.approx([0, 0.5, 1, 1, 1, 1, 0.5, 0, 0, 0])
 
 
-def test_slanted_shapes_are_covered_as_their_pixels_are() -> None:
+def test_coverage_of_rotated_shapes_is_that_of_their_pixels() -> None:
     large = RotatedBoxes.of([[130.0, 120.0, 90.0, 30.0, 0.6]])
     masks, _ = fill_rectangles(large, np.zeros(1, int), np.ones(1), (256, 256))
     filled = np.zeros(256 * 256)
     for start, length in zip(masks.start, masks.length, strict=True):
         filled[start : start + length] = 1
     pooled = filled.reshape(256, 256).T.reshape(64, 4, 64, 4).mean((1, 3))
-    cover = draw_coverage(large.scale(0.25), SHAPE)[0]
-    assert np.abs(cover - pooled).max() < 0.3
-    assert cover.sum() == pytest.approx(pooled.sum(), rel=0.03)
+    coverage = draw_coverage(large.scale(0.25), SHAPE)[0]
+    assert np.abs(coverage - pooled).max() < 0.3
+    assert coverage.sum() == pytest.approx(pooled.sum(), rel=0.03)
 
 
 @pytest.mark.parametrize("blur", [0.0, 0.8])
-def test_rectangles_are_corrected(blur: float) -> None:
+def test_rectangles_are_refined(blur: float) -> None:
     rng = np.random.default_rng(1)
     before, after, fits = [], [], []
     for _ in range(60):
         true = make_ships(rng)
-        told, cover = misheard(rng, true), draw_coverage(true, SHAPE)
+        predicted, coverage = perturbed(rng, true), draw_coverage(true, SHAPE)
         if blur:
-            cover = cv2.GaussianBlur(cover[0], (0, 0), blur)[None]
-        corrected, fit = correct(told, np.ones(len(told)), cover)
-        before.append(iou(told, true)[0])
+            coverage = cv2.GaussianBlur(coverage[0], (0, 0), blur)[None]
+        corrected, fit = correct(predicted, np.ones(len(predicted)), coverage)
+        before.append(iou(predicted, true)[0])
         after.append(iou(corrected, true)[0])
         fits.append(fit[0])
     assert np.median(before) < 0.7
@@ -71,25 +71,25 @@ def test_rectangles_are_corrected(blur: float) -> None:
     assert min(fits) > 0.5
 
 
-def test_neighbours_share_what_is_covered() -> None:
+def test_neighbours_share_a_component() -> None:
     true = RotatedBoxes.of(
         [[30.0, 30.0, 20.0, 4.0, 0.3], [30.0 - 4 * np.sin(0.3), 30.0 + 4 * np.cos(0.3), 20.0, 4.0, 0.3]]
     )
-    told = RotatedBoxes(true.x + np.array([1.5, -1.5]), true.y, true.length * 0.85, true.width, true.angle)
-    corrected, _ = correct(told, np.ones(2), draw_coverage(true, SHAPE))
-    assert (iou(corrected, true) > iou(told, true)).all()
+    predicted = RotatedBoxes(true.x + np.array([1.5, -1.5]), true.y, true.length * 0.85, true.width, true.angle)
+    corrected, _ = correct(predicted, np.ones(2), draw_coverage(true, SHAPE))
+    assert (iou(corrected, true) > iou(predicted, true)).all()
     assert (iou(corrected, true) > 0.85).all()
 
 
-def test_where_nothing_is_covered_nothing_is_moved() -> None:
-    told = RotatedBoxes.of([[20.0, 20.0, 12.0, 4.0, 0.5]])
-    corrected, fit = correct(told, np.ones(1), np.full((1, *SHAPE), 0.05, np.float32))
-    assert np.array_equal(np.stack(corrected.columns), np.stack(told.columns))
+def test_rectangles_outside_of_all_components_stay() -> None:
+    predicted = RotatedBoxes.of([[20.0, 20.0, 12.0, 4.0, 0.5]])
+    corrected, fit = correct(predicted, np.ones(1), np.full((1, *SHAPE), 0.05, np.float32))
+    assert np.array_equal(np.stack(corrected.columns), np.stack(predicted.columns))
     assert fit[0] == 0
 
 
 def test_rectangles_at_the_border_and_beyond_stay_finite() -> None:
-    told = RotatedBoxes.of([[0.5, 63.5, 12.0, 4.0, 0.5], [-30.0, 10.0, 3.0, 1.0, 0.0]])
-    corrected, fit = correct(told, np.ones(2), np.ones((1, *SHAPE), np.float32))
+    predicted = RotatedBoxes.of([[0.5, 63.5, 12.0, 4.0, 0.5], [-30.0, 10.0, 3.0, 1.0, 0.0]])
+    corrected, fit = correct(predicted, np.ones(2), np.ones((1, *SHAPE), np.float32))
     assert np.isfinite(np.stack(corrected.columns)).all()
     assert np.isfinite(fit).all()

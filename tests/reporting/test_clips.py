@@ -1,4 +1,4 @@
-"""Clips: which, what is in them, and where."""
+"""Clips for review: which are chosen, and what is written."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 
 from tallymark.api import data as api_data
 from tallymark.data.annotations import Annotations
+from tallymark.drawing.spectrograms import draw_spectrogram
 from tallymark.geometry import Events
-from tallymark.modalities.audio.spectrogram import SpectrogramConfig, levels
-from tallymark.reporting.clips import AROUND, choose_clips, write_clips
-from tallymark.reporting.drawings import draw_spectrogram
+from tallymark.modalities.audio.spectrogram import SpectrogramConfig, spectrogram
+from tallymark.reporting.clips import CONTEXT, _spectrograms_around, choose_clips, write_clips
 
 RATE = 2000
 
 
-def test_strongest_borderline_and_weakest() -> None:
+def test_clips_have_the_highest_borderline_and_lowest_scores() -> None:
     score = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.45, 0.35, 0.3, 0.1])
     chosen = [(clip.row, clip.why) for clip in choose_clips(score, 0.4, 2)]
     assert chosen == [
@@ -34,7 +34,7 @@ def test_strongest_borderline_and_weakest() -> None:
     ]  # fmt: skip
 
 
-def test_where_one_side_is_short_the_other_fills_in() -> None:
+def test_candidates_on_one_side_of_the_threshold_fill_in_for_the_other() -> None:
     assert [clip.row for clip in choose_clips(np.array([0.9, 0.3, 0.2, 0.1]), 0.5, 2)] == [0, 1, 2]
     assert [clip.why for clip in choose_clips(np.array([0.9, 0.8, 0.7, 0.6]), 0.5, 1)] == [
         "strongest", "borderline", "weakest",
@@ -42,7 +42,7 @@ def test_where_one_side_is_short_the_other_fills_in() -> None:
     assert choose_clips(np.empty(0), 0.5, 3) == []
 
 
-def test_few_calls_are_shared_out() -> None:
+def test_few_calls_are_divided_among_the_kinds() -> None:
     score = np.array([0.9, 0.8, 0.7, 0.6, 0.55, 0.52, *np.linspace(0.4, 0.1, 20)])
     clips = choose_clips(score, 0.5, 10)
     rows = {why: [clip.row for clip in clips if clip.why == why] for why in ("strongest", "borderline", "weakest")}
@@ -52,20 +52,22 @@ def test_few_calls_are_shared_out() -> None:
 
 
 @given(st.lists(st.floats(0, 1), max_size=40), st.integers(1, 8), st.floats(0, 1))
-def test_none_twice_and_all_where_they_belong(score: list[float], each: int, cut: float) -> None:
+def test_no_candidate_is_chosen_twice_and_kinds_respect_the_threshold(
+    score: list[float], each: int, score_threshold: float
+) -> None:
     values = np.array(score)
-    clips = choose_clips(values, cut, each)
+    clips = choose_clips(values, score_threshold, each)
     rows = [clip.row for clip in clips]
     assert len(set(rows)) == len(rows)
     for why in ("strongest", "borderline", "weakest"):
         own = [values[clip.row] for clip in clips if clip.why == why]
         assert len(own) <= each
-        assert why == "borderline" or all(value >= cut for value in own)
-    if (values >= cut).any():
+        assert why == "borderline" or all(value >= score_threshold for value in own)
+    if (values >= score_threshold).any():
         assert values[rows[0]] == values.max()
 
 
-def recordings(folder: Path) -> None:
+def write_recordings(folder: Path) -> None:
     """Noise, with a second of a tone at 20 s in the first."""
     time = np.arange(40 * RATE) / RATE
     noise = 0.02 * np.random.default_rng(0).standard_normal(len(time))
@@ -74,13 +76,15 @@ def recordings(folder: Path) -> None:
     soundfile.write(folder / "b.wav", noise, RATE)
 
 
-def test_what_is_written(tmp_path: Path) -> None:
+def test_sounds_spectrograms_and_list_are_written(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    recordings(tmp_path / "in")
+    write_recordings(tmp_path / "in")
     catalog = api_data.read("upcalls", tmp_path / "in")
-    item, moments, score = np.array([0, 0, 1, 1]), np.array([20.0, 1.0, 39.5, 10.0]), np.array([0.9, 0.6, 0.42, 0.2])
-    found = Annotations.from_rows(catalog.items, item, Events(moments), score=score)
-    listed = write_clips(catalog, found, 0.4, SpectrogramConfig(), tmp_path / "out", each=1)
+    item = np.array([0, 0, 1, 1])
+    time = np.array([20.0, 1.0, 39.5, 10.0])
+    score = np.array([0.9, 0.6, 0.42, 0.2])
+    candidates = Annotations.from_rows(catalog.items, item, Events(time), score=score)
+    listed = write_clips(catalog, candidates, 0.4, SpectrogramConfig(), tmp_path / "out", each=1)
     assert listed.select("recording", "timestamp", "score", "why").rows() == [
         ("a.wav", 20.0, 0.9, "strongest"),
         ("b.wav", 39.5, 0.42, "borderline"),
@@ -91,25 +95,25 @@ def test_what_is_written(tmp_path: Path) -> None:
     written = {f"{name}{suffix}" for name in names for suffix in (".wav", ".png")}
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"index.csv", "index.html", *written}
     sound, rate = soundfile.read(tmp_path / "out" / f"{names[0]}.wav")
-    assert (rate, len(sound)) == (RATE, 2 * AROUND * RATE)
+    assert (rate, len(sound)) == (RATE, 2 * CONTEXT * RATE)
     whole = soundfile.read(tmp_path / "in" / "a.wav")[0]
     assert np.abs(sound - whole[16 * RATE : 24 * RATE]).max() < 1e-4
     assert len(soundfile.read(tmp_path / "out" / f"{names[1]}.wav")[0]) == 4.5 * RATE  # to the end of the recording
     shown = cv2.imread(str(tmp_path / "out" / f"{names[0]}.png")).astype(int).sum(axis=2)[25:290, 45:705]
     down, across = np.unravel_index(cv2.blur(shown.astype(np.float32), (15, 9)).argmax(), shown.shape)
-    assert abs(across / shown.shape[1] - 0.5) < 0.08  # the tone is in the middle, at 200 of 40 to 411 Hz
+    assert abs(across / shown.shape[1] - 0.5) < 0.08  # the tone is in the centre, at 200 Hz of 40 to 411 Hz
     assert abs(1 - down / shown.shape[0] - (200 - 40) / 371) < 0.06
 
 
 def test_the_page_plays_every_clip(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    recordings(tmp_path / "in")
+    write_recordings(tmp_path / "in")
     (tmp_path / "in" / "a.wav").rename(tmp_path / "in" / "<a> #1.wav")
     catalog = api_data.read("upcalls", tmp_path / "in")
-    found = Annotations.from_rows(
+    candidates = Annotations.from_rows(
         catalog.items, np.array([0, 1]), Events(np.array([20.0, 6])), score=np.array([0.9, 0.3])
     )
-    listed = write_clips(catalog, found, 0.4, SpectrogramConfig(), tmp_path / "out", each=1)
+    listed = write_clips(catalog, candidates, 0.4, SpectrogramConfig(), tmp_path / "out", each=1)
     page = (tmp_path / "out" / "index.html").read_text()
     played = [unquote(html.unescape(source)) for source in re.findall(r'<audio [^>]*src="([^"]*)"', page)]
     assert played == listed["file"].to_list()
@@ -118,61 +122,60 @@ def test_the_page_plays_every_clip(tmp_path: Path) -> None:
     assert [page.count(f'id="{why}"') for why in ("strongest", "borderline", "weakest")] == [1, 1, 0]
 
 
-def test_pictures_are_written_where_opencv_writes_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on systems whose code page lacks a letter of the path. The scale is that of the bands that are heard."""
-    scales = []
+def test_spectrograms_are_written_where_opencv_writes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on systems whose code page lacks a letter of the path. The frequency axis is that of the model's bins."""
+    axes = []
 
     def draw(*args: Any, **options: Any) -> np.ndarray:
-        scales.append((options["bottom"], args[2]))
+        axes.append((options["fmin"], args[2]))
         return draw_spectrogram(*args, **options)
 
     monkeypatch.setattr(cv2, "imwrite", lambda *_: False)
     monkeypatch.setattr("tallymark.reporting.clips.draw_spectrogram", draw)
     (tmp_path / "in").mkdir()
-    recordings(tmp_path / "in")
+    write_recordings(tmp_path / "in")
     catalog = api_data.read("upcalls", tmp_path / "in")
-    found = Annotations.from_rows(catalog.items, np.array([0]), Events(np.array([20.0])), score=np.array([0.9]))
-    ear = SpectrogramConfig(fmin=50, n_bins=64)
-    (name,) = write_clips(catalog, found, 0.4, ear, tmp_path / "out")["file"]
+    candidates = Annotations.from_rows(catalog.items, np.array([0]), Events(np.array([20.0])), score=np.array([0.9]))
+    config = SpectrogramConfig(fmin=50, n_bins=64)
+    (name,) = write_clips(catalog, candidates, 0.4, config, tmp_path / "out")["file"]
     assert cv2.imread(str(tmp_path / "out" / name.replace(".wav", ".png"))) is not None
-    assert scales == [(13 / ear.window_seconds, 76 / ear.window_seconds)]
+    assert axes == [(13 / config.window_seconds, 76 / config.window_seconds)]
 
 
-def test_the_levels_are_those_of_the_model(tmp_path: Path) -> None:
-    from tallymark.reporting.clips import _levels_around
-
-    recordings(tmp_path)
-    ear = SpectrogramConfig()
-    whole = np.concatenate(list(levels(tmp_path / "a.wav", ear)), axis=1)
-    middle, edge = _levels_around(tmp_path / "a.wav", ear, [20.0, 0.5])
-    half = round(AROUND / ear.hop_seconds)
+def test_clips_show_the_spectrogram_of_the_model(tmp_path: Path) -> None:
+    write_recordings(tmp_path)
+    config = SpectrogramConfig()
+    whole = np.concatenate(list(spectrogram(tmp_path / "a.wav", config)), axis=1)
+    middle, edge = _spectrograms_around(tmp_path / "a.wav", config, [20.0, 0.5])
+    half = round(CONTEXT / config.hop_seconds)
     assert (middle == whole[:, 625 - half : 625 + half]).all()
-    start = round(0.5 / ear.hop_seconds) - half
+    start = round(0.5 / config.hop_seconds) - half
     assert (edge[:, -start:] == whole[:, : start + 2 * half]).all()
     assert (edge[:, :-start] == edge.min()).all()
 
 
-def test_what_cannot_be_read_has_no_clips(tmp_path: Path) -> None:
+def test_unreadable_recordings_have_no_clips(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    recordings(tmp_path / "in")
+    write_recordings(tmp_path / "in")
     catalog = api_data.read("upcalls", tmp_path / "in")
     (tmp_path / "in" / "b.wav").write_bytes(b"RIFF")
-    found = Annotations.from_rows(
+    candidates = Annotations.from_rows(
         catalog.items, np.array([0, 1]), Events(np.array([5.0, 6])), score=np.array([0.8, 0.9])
     )
-    listed = write_clips(catalog, found, 0.4, SpectrogramConfig(), tmp_path / "out", each=2)
+    listed = write_clips(catalog, candidates, 0.4, SpectrogramConfig(), tmp_path / "out", each=2)
     assert listed["recording"].to_list() == ["a.wav"]
 
 
 def test_a_damaged_recording_has_clips_up_to_the_damage(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    recordings(tmp_path / "in")
+    write_recordings(tmp_path / "in")
     samples, _ = soundfile.read(tmp_path / "in" / "b.wav")
     soundfile.write(tmp_path / "in" / "c.flac", samples, RATE)
     data = (tmp_path / "in" / "c.flac").read_bytes()
     (tmp_path / "in" / "c.flac").write_bytes(data[: len(data) // 2])  # at about 20 s
     catalog = api_data.read("upcalls", tmp_path / "in")
-    moments, score = np.array([18.0, 30, 10]), np.array([0.9, 0.8, 0.7])
-    found = Annotations.from_rows(catalog.items, np.full(3, 2), Events(moments), score=score)
-    listed = write_clips(catalog, found, 0.4, SpectrogramConfig(), tmp_path / "out", each=3)
+    time = np.array([18.0, 30, 10])
+    score = np.array([0.9, 0.8, 0.7])
+    candidates = Annotations.from_rows(catalog.items, np.full(3, 2), Events(time), score=score)
+    listed = write_clips(catalog, candidates, 0.4, SpectrogramConfig(), tmp_path / "out", each=3)
     assert listed["timestamp"].to_list() == [10]

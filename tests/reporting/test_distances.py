@@ -1,4 +1,4 @@
-"""What is found near and far, with numbers counted by hand and against the rule's own."""
+"""Recall and precision by distance, with numbers counted by hand and against those of the rule."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ from tests.formats.test_kitti import CALIBRATION, CAR, SIDEWAYS
 CLASSES = ("car", "bus")
 
 
-def catalog_of(root: Path, ids: list[str], stand: list[tuple[float, float, float]] | None = None) -> Catalog:
-    """Items with a sweep each, in the frame of the lidar; or with a vehicle that stands somewhere in the world."""
+def catalog_of(root: Path, ids: list[str], vehicle: list[tuple[float, float, float]] | None = None) -> Catalog:
+    """Items with a sweep each, in the frame of the lidar; with `vehicle`, its position in the world."""
     text = pl.Series(ids, dtype=pl.String)
     files = pl.Series([f"{name}.bin" for name in ids])
     catalog = Catalog(root, SWEEP, Items.of(ids), files, text, np.ones(len(ids), bool), text)
-    if stand is None:
+    if vehicle is None:
         return catalog
     upright = np.tile([1.0, 0, 0, 0], (len(ids), 1))
     shots = pl.DataFrame({"file": [str(root / file) for file in files], "timestamp": [0] * len(ids)})
     shots = shots.with_columns(scene=text, channel=pl.lit("LIDAR_TOP"), filename=files)
     own = Poses(upright, np.zeros((len(ids), 3)))
-    poses = Poses(upright, np.array(stand))
+    poses = Poses(upright, np.array(vehicle))
     return replace(catalog, drive=Drive(shots, own, poses, np.zeros((len(ids), 3, 3)), np.arange(len(ids)), text))
 
 
-def volumes(rows: list[tuple[int, str, float, float]], **more: Any) -> Annotations[Cuboids]:
-    """Item, class, x and length; all are 2 m wide, 2 m high, on y = 0 and as long as they say."""
+def cuboids(rows: list[tuple[int, str, float, float]], **more: Any) -> Annotations[Cuboids]:
+    """From item, class, x and length; all are 2 m wide, 2 m high and at y = 0."""
     shapes = Cuboids.of(np.array([(x, 0, 0, 2, length, 2, 0) for _, _, x, length in rows]).reshape(-1, 7))
     label = np.array([CLASSES.index(word) for _, word, _, _ in rows], np.int64)
     item = np.array([item for item, *_ in rows], np.int64)
     return Annotations.from_rows(Items.of(["a", "b"]), item, shapes, label=label, classes=CLASSES, **more)
 
 
-TRUTH = volumes([(0, "car", 10, 4), (0, "car", 30, 4), (1, "car", 70, 4), (1, "bus", 19.5, 10)])
-FOUND = volumes(
-    # an IoU of 1; of 3/5; a false alarm; a bus of 9/11 that is put beyond the border of the band
+TRUTH = cuboids([(0, "car", 10, 4), (0, "car", 30, 4), (1, "car", 70, 4), (1, "bus", 19.5, 10)])
+PREDICTED = cuboids(
+    # an IoU of 1; of 3/5; a false positive; a bus of 9/11 that is predicted in the next band
     [(0, "car", 10, 4), (0, "car", 31, 4), (0, "car", 50, 4), (1, "bus", 20.5, 10)],
     score=np.array([0.9, 0.8, 0.7, 0.6]),
 )
@@ -67,39 +67,39 @@ def rows(table: pl.DataFrame) -> list[tuple[object, ...]]:
 
 
 def test_classes_and_bands_by_hand(tmp_path: Path) -> None:
-    made = score_by_distance(TRUTH, FOUND, catalog_of(tmp_path, ["a", "b"]))
-    assert made.classes.columns == [
+    result = score_by_distance(TRUTH, PREDICTED, catalog_of(tmp_path, ["a", "b"]))
+    assert result.classes.columns == [
         "class", "truths", "predictions", "tp_50", "tp_70", "recall_50", "precision_50", "recall_70", "precision_70",
     ]  # fmt: skip
-    assert rows(made.classes) == [
+    assert rows(result.classes) == [
         ("car", 3, 3, 2, 1, 0.667, 0.667, 0.333, 0.333),
         ("bus", 1, 1, 1, 1, 1, 1, 1, 1),
     ]
-    assert rows(made.bands) == [
+    assert rows(result.bands) == [
         ("0-20", 2, 1, 2, 2, 1, 1, 1, 1),
         ("20-40", 1, 2, 1, 0, 1, 1, 0, 0.5),
         ("40-60", 0, 1, 0, 0, None, 0, None, 0),
         ("60+", 1, 0, 0, 0, 0, None, 0, None),
     ]
-    assert made.both.select("class", "metres", "truths", "predictions").rows() == [
+    assert result.both.select("class", "metres", "truths", "predictions").rows() == [
         ("car", "0-20", 1, 1), ("car", "20-40", 1, 1), ("car", "40-60", 0, 1), ("car", "60+", 1, 0),
         ("bus", "0-20", 1, 0), ("bus", "20-40", 0, 1),
     ]  # fmt: skip
 
 
-def test_the_vehicle_of_each_sample_is_the_middle(tmp_path: Path) -> None:
-    """The first sample is seen from x = 30, the second from y = 45 beside the origin."""
-    made = score_by_distance(TRUTH, FOUND, catalog_of(tmp_path, ["b", "a"], [(0, 45, 9), (30, 0, 9)]))
-    assert made.both.select("class", "metres", "truths").filter(pl.col("truths") > 0).rows() == [
+def test_distances_are_from_the_vehicle_of_each_sample(tmp_path: Path) -> None:
+    """The vehicle is at x = 30 in the first sample, and at y = 45 in the second."""
+    result = score_by_distance(TRUTH, PREDICTED, catalog_of(tmp_path, ["b", "a"], [(0, 45, 9), (30, 0, 9)]))
+    assert result.both.select("class", "metres", "truths").filter(pl.col("truths") > 0).rows() == [
         ("car", "0-20", 1), ("car", "20-40", 1), ("car", "60+", 1), ("bus", "40-60", 1),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("world", [False, True])
-def test_volumes_with_few_points_do_not_count(tmp_path: Path, world: bool) -> None:
-    """Five points in the first car, two in the second and third, five in the false alarm and two in the bus.
+def test_cuboids_with_few_points_do_not_count(tmp_path: Path, world: bool) -> None:
+    """Five points in the first car, two in the second and third, five in the false positive and two in the bus.
 
-    What was found of the second car has two more, beyond its end.
+    The prediction of the second car has two more, beyond its end.
     """
     shift = np.array([7.0, -3, 2]) if world else np.zeros(3)
     places = {"a": [(10, 5), (30, 2), (32.5, 2), (50, 5), (56, 2)], "b": [(70, 2), (19, 2)]}
@@ -108,53 +108,53 @@ def test_volumes_with_few_points_do_not_count(tmp_path: Path, world: bool) -> No
         ground = np.array([(x, 4.5, -1.6) for x in np.arange(-20, 20, 0.5)])
         points = np.concatenate([inside, ground]) - shift
         put_sweep(tmp_path / f"{name}.bin", np.column_stack([points, np.full((len(points), 1 + world), 0.5)]))
-    extra = volumes([(0, "car", 56, 2)], score=np.array([0.5]))
-    found = Annotations.from_rows(
-        FOUND.items,
-        np.concatenate([FOUND.item, extra.item]),
-        FOUND.shapes.concat(extra.shapes),
-        label=np.append(FOUND.kind, 0),
-        score=np.append(FOUND.scores, 0.5),
+    extra = cuboids([(0, "car", 56, 2)], score=np.array([0.5]))
+    predicted = Annotations.from_rows(
+        PREDICTED.items,
+        np.concatenate([PREDICTED.item, extra.item]),
+        PREDICTED.shapes.concat(extra.shapes),
+        label=np.append(PREDICTED.labels, 0),
+        score=np.append(PREDICTED.scores, 0.5),
         classes=CLASSES,
     )
     catalog = catalog_of(tmp_path, ["a", "b"], [tuple(shift)] * 2 if world else None)  # type: ignore[list-item]
-    made = score_by_distance(TRUTH, found, catalog, least=3)
-    # Left: the first car, which is found, and the false alarm with five points.
-    assert rows(made.classes) == [("car", 1, 2, 1, 1, 1, 0.5, 1, 0.5)]
-    assert rows(score_by_distance(TRUTH, found, catalog).classes)[0][:3] == ("car", 3, 4)
+    result = score_by_distance(TRUTH, predicted, catalog, least=3)
+    # Left: the first car, which is matched, and the false positive with five points.
+    assert rows(result.classes) == [("car", 1, 2, 1, 1, 1, 0.5, 1, 0.5)]
+    assert rows(score_by_distance(TRUTH, predicted, catalog).classes)[0][:3] == ("car", 3, 4)
     (tmp_path / "b.bin").unlink()
     with pytest.raises(BadInput, match=r"b\.bin"):
-        score_by_distance(TRUTH, found, catalog, least=3)
+        score_by_distance(TRUTH, predicted, catalog, least=3)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_classes_are_those_of_the_score(seed: int, tmp_path: Path) -> None:
     truth, predicted = scene(seed)
-    made = score_by_distance(truth, predicted, catalog_of(tmp_path, truth.items.ids.to_list()))
+    result = score_by_distance(truth, predicted, catalog_of(tmp_path, truth.items.ids.to_list()))
     lyft = challenge("lyft")
     expected = lyft.score(truth, predicted, lyft.rule_options()).classes
     assert expected is not None
     columns = ["class", "truths", "predictions", "tp_50", "tp_70"]
-    assert made.classes.select(columns).equals(expected.select(columns))
-    for table in (made.bands, made.both):
-        assert table.select(columns[1:]).sum().equals(made.classes.select(columns[1:]).sum())
+    assert result.classes.select(columns).equals(expected.select(columns))
+    for table in (result.bands, result.both):
+        assert table.select(columns[1:]).sum().equals(result.classes.select(columns[1:]).sum())
 
 
-def test_classes_go_by_their_names(tmp_path: Path) -> None:
-    found = replace(FOUND, label=1 - FOUND.kind, classes=("bus", "car"))
+def test_classes_are_compared_by_name(tmp_path: Path) -> None:
+    predicted = replace(PREDICTED, label=1 - PREDICTED.labels, classes=("bus", "car"))
     catalog = catalog_of(tmp_path, ["a", "b"])
-    assert score_by_distance(TRUTH, found, catalog).both.equals(score_by_distance(TRUTH, FOUND, catalog).both)
+    assert score_by_distance(TRUTH, predicted, catalog).both.equals(score_by_distance(TRUTH, PREDICTED, catalog).both)
 
 
 def test_every_sample_must_be_in_the_folder(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="unknown_sample"):
-        score_by_distance(TRUTH, FOUND, catalog_of(tmp_path, ["a"]))
+        score_by_distance(TRUTH, PREDICTED, catalog_of(tmp_path, ["a"]))
 
 
-def test_nothing_at_all(tmp_path: Path) -> None:
-    none = volumes([])
-    made = score_by_distance(none, none, catalog_of(tmp_path, ["a", "b"]))
-    assert [len(table) for table in (made.classes, made.bands, made.both)] == [0, 0, 0]
+def test_no_truth_and_no_predictions(tmp_path: Path) -> None:
+    none = cuboids([])
+    result = score_by_distance(none, none, catalog_of(tmp_path, ["a", "b"]))
+    assert [len(table) for table in (result.classes, result.bands, result.both)] == [0, 0, 0]
 
 
 def run(*words: object, code: int = 0) -> str:
@@ -163,28 +163,29 @@ def run(*words: object, code: int = 0) -> str:
     return result.output
 
 
-def test_a_kitti_folder_is_truth_and_vehicle(tmp_path: Path) -> None:
-    """Cars at 11.2 and 21 m from the lidar; only the first is found, and has points."""
-    folder, label = tmp_path / "kitti", f"{CAR}\n{SIDEWAYS}\n"
+def test_a_kitti_folder_has_truth_and_the_frame_of_the_vehicle(tmp_path: Path) -> None:
+    """Cars at 11.2 and 21 m from the lidar; only the first is predicted, and contains points."""
+    folder = tmp_path / "kitti"
+    label = f"{CAR}\n{SIDEWAYS}\n"
     put(folder / "label_2" / "000000.txt", label)
     put(folder / "calib" / "000000.txt", CALIBRATION)
     put_sweep(folder / "velodyne" / "000000.bin", np.tile([11, 2, -0.25, 0.5], (60, 1)))
     put_sweep(folder / "velodyne" / "000001.bin", np.tile([11, 2, -0.25, 0.5], (60, 1)))  # not labelled
     truth = tallymark.read("lyft", folder).truth
     assert truth is not None
-    found = truth.filter(np.array([True, False])).reindex(Items.of(["000000"]))
+    predicted = truth.filter(np.array([True, False])).reindex(Items.of(["000000"]))
     submission = tmp_path / "submission.csv"
-    tallymark.write("lyft", replace(found, line=None), submission)
+    tallymark.write("lyft", replace(predicted, line=None), submission)
     text = run("score", "lyft", folder, submission, "--by-distance", folder)
     assert "score 0.500000" in text
     assert "20-40" in text
     options = ("--by-distance", folder, "--least-points", 51, "--json")
-    made = json.loads(run("score", "lyft", folder, submission, *options))["distances"]
-    assert [(row["metres"], row["truths"], row["tp_70"]) for row in made["bands"]] == [("0-20", 1, 1)]
+    result = json.loads(run("score", "lyft", folder, submission, *options))["distances"]
+    assert [(row["metres"], row["truths"], row["tp_70"]) for row in result["bands"]] == [("0-20", 1, 1)]
     assert tallymark.by_distance("lyft", folder, submission, folder).bands["truths"].to_list() == [1, 1]
 
 
-def test_only_volumes_have_distances(tmp_path: Path) -> None:
+def test_only_cuboids_have_distances(tmp_path: Path) -> None:
     example = challenge("wheat").folder / "example"
     files = example / "truth.csv", example / "submission.csv"
     assert "volumes" in run("score", "wheat", *files, "--by-distance", tmp_path, code=2)

@@ -1,4 +1,4 @@
-"""The page of a data set: one file, complete, escaped, and never in the way of bad media."""
+"""The page of a data set: one self-contained file, escaped, also where media cannot be read."""
 
 from __future__ import annotations
 
@@ -10,24 +10,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-import soundfile
 
 from tallymark.core.problems import Problem, Problems
-from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.items import Items
-from tallymark.geometry import Cuboids
 from tallymark.reporting.explore import write_page
-from tallymark.reporting.measures import positions
-from tallymark.reporting.sounds import call_picks
-from tallymark.reporting.survey import survey
 from tests.reporting.sets import HOSTILE, MAKERS, wheat
 
 VOID = {"meta", "img"}
 
 
 class Reader(HTMLParser):
-    """Keeps what a page refers to, and whether its elements close."""
+    """Records what a page refers to, and whether its elements are closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +41,7 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
 
-def made(catalog: Catalog, folder: Path, **options: object) -> str:
+def written_page(catalog: Catalog, folder: Path, **options: object) -> str:
     """The text of the page, after checking what holds for every page."""
     out = folder / "page.html"
     write_page(catalog, "A set <of> things", out, **options)
@@ -64,9 +57,9 @@ def made(catalog: Catalog, folder: Path, **options: object) -> str:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_page_is_whole(name: str, tmp_path: Path) -> None:
+def test_a_page_is_one_complete_file(name: str, tmp_path: Path) -> None:
     catalog = MAKERS[name](tmp_path / "data")
-    text = made(catalog, tmp_path)
+    text = written_page(catalog, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "page.html"]
     assert f"<b>{len(catalog)}</b><span>{catalog.medium.noun}s</span>" in text
     assert catalog.truth is not None
@@ -79,13 +72,13 @@ def test_a_page_is_whole(name: str, tmp_path: Path) -> None:
 
 
 def test_class_names_are_escaped_and_counted(tmp_path: Path) -> None:
-    text = made(MAKERS["food"](tmp_path), tmp_path)
+    text = written_page(MAKERS["food"](tmp_path), tmp_path)
     assert "&lt;b&gt;cake&lt;/b&gt;: 2 labels" in text
     assert "<b>cake</b>" not in text
 
 
-def test_odd_items_say_what_is_odd(tmp_path: Path) -> None:
-    text = made(wheat(tmp_path), tmp_path)
+def test_extremes_are_shown_with_their_reason(tmp_path: Path) -> None:
+    text = written_page(wheat(tmp_path), tmp_path)
     assert "most boxes: 2 (median 1)" in text
     assert "no boxes" in text
     assert "largest box: 80 × 60 px, area 4,800" in text
@@ -96,41 +89,14 @@ def test_odd_items_say_what_is_odd(tmp_path: Path) -> None:
 
 def test_other_empty_items_are_counted(tmp_path: Path) -> None:
     catalog = wheat(tmp_path)
-    text = made(replace(catalog, labelled=np.ones(len(catalog), bool)), tmp_path)
+    text = written_page(replace(catalog, labelled=np.ones(len(catalog), bool)), tmp_path)
     assert "no boxes, as 1 other" in text
     assert "1 others" not in text
 
 
-def test_windows_end_with_recordings_that_were_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    catalog = MAKERS["upcalls"](tmp_path)
-    soundfile.write(str(catalog.path(0)), np.zeros(15 * 2000), 2000)
-    monkeypatch.setattr("tallymark.reporting.survey.MOST", 0)
-    picks = call_picks(catalog, survey(catalog), 8, 0)
-    windows = {pick.window for some in picks.values() for pick in some if pick.item == 0}
-    assert windows == {(0.0, 15.0)}
-
-
-def test_calls_by_the_hour_read_any_clock(tmp_path: Path) -> None:
-    catalog = MAKERS["upcalls"](tmp_path)
-    items = Items.of(["GSC_2000-05-19_00-59-50.flac", "GSC_20000519_070000.wav", "c.wav"])
-    truth = Annotations.from_rows(items, catalog.truth.item, catalog.truth.shapes)
-    chart = positions(replace(catalog, items=items, truth=truth), survey(catalog))[1]
-    assert "2 recordings" in chart
-    assert {told for told in re.findall(r"<title>(.*?)</title>", chart) if ": 0 " not in told} == {
-        "1: 3 calls", "7: 1 calls",
-    }  # fmt: skip
-
-
-def test_the_map_around_the_vehicle_tells_how_many(tmp_path: Path) -> None:
-    twice = Cuboids.of(np.array([[10, 5, 0, 2, 4, 1.5, 0.3]] * 2))
-    catalog = MAKERS["lidar"](tmp_path)
-    truth = replace(catalog.truth, shapes=twice)
-    assert "<title>2</title>" in positions(replace(catalog, truth=truth), survey(catalog))[0]
-
-
-def test_same_seed_same_page(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_page(tmp_path: Path) -> None:
     catalog = wheat(tmp_path)
-    assert made(catalog, tmp_path, seed=3) == made(catalog, tmp_path, seed=3)
+    assert written_page(catalog, tmp_path, seed=3) == written_page(catalog, tmp_path, seed=3)
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -145,7 +111,7 @@ def test_unusual_catalogs(name: str, kind: str, tmp_path: Path) -> None:
         "none at all": whole.select(np.empty(0, np.int64)),
         "no gallery": whole,
     }[kind]
-    text = made(changed, tmp_path, gallery=0 if kind == "no gallery" else 6)
+    text = written_page(changed, tmp_path, gallery=0 if kind == "no gallery" else 6)
     if kind == "no files":
         assert f"<b>{len(whole)}</b><span>files missing</span>" in text
         assert "<img" not in text
@@ -154,22 +120,22 @@ def test_unusual_catalogs(name: str, kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("damage", [b"", b"not a medium at all", b"version https://git-lfs.github.com/spec/v1"])
-def test_damaged_media_become_a_tile_and_a_problem(name: str, damage: bytes, tmp_path: Path) -> None:
+def test_unreadable_media_become_a_tile_and_a_problem(name: str, damage: bytes, tmp_path: Path) -> None:
     catalog = MAKERS[name](tmp_path)
     broken = catalog.path(1)
     assert broken is not None
     broken.write_bytes(damage)
-    text = made(catalog, tmp_path)
+    text = written_page(catalog, tmp_path)
     assert "<b>1</b><span>files unreadable</span>" in text
-    assert "Cannot be read</h3>" in text
+    assert "Unreadable</h3>" in text
     assert "_media" in text or "ragged_sweep" in text
 
 
 def test_problems_are_counted_by_kind(tmp_path: Path) -> None:
     problems = Problems()
     for line in range(7):
-        problems.add(Problem("bad_number", "truth.csv", "<x>", "a number", "mend it", line=line + 2))
-    text = made(wheat(tmp_path), tmp_path, problems=problems)
+        problems.add(Problem("bad_number", "truth.csv", "<x>", "a number", "correct it", line=line + 2))
+    text = written_page(wheat(tmp_path), tmp_path, problems=problems)
     assert "bad_number: the first 5 of 7" in text
     assert "truth.csv:2" in text
     assert "&lt;x&gt;" in text

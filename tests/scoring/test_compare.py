@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallymark.api import data as api_data
+from tallymark.api import score as api_score
 from tallymark.core.registry import challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
@@ -72,7 +72,7 @@ def test_lower_is_better_for_food(tmp_path: Path) -> None:
     header = "image_name,pred1,pred2,pred3\n"
     (tmp_path / "a.csv").write_text(header + "".join(f"{name},2,3,4\n" for name in names))
     (tmp_path / "b.csv").write_text(header + "".join(f"{name},1,3,4\n" for name in names))
-    compared = api_data.compare("food", tmp_path / "truth.csv", tmp_path / "a.csv", tmp_path / "b.csv")
+    compared = api_score.compare("food", tmp_path / "truth.csv", tmp_path / "a.csv", tmp_path / "b.csv")
     assert compared.difference == -1
     assert compared.verdict == "B is better"
 
@@ -81,7 +81,7 @@ def test_recordings_that_only_one_submission_names(tmp_path: Path) -> None:
     (tmp_path / "truth.csv").write_text("filename,timestamp,label\na.wav,10,up\nb.wav,5,up\n")
     (tmp_path / "a.csv").write_text("filename,timestamp\na.wav,10\n")
     (tmp_path / "b.csv").write_text("filename,timestamp\na.wav,10\nc.wav,5\n")
-    compared = api_data.compare("upcalls", tmp_path / "truth.csv", tmp_path / "a.csv", tmp_path / "b.csv")
+    compared = api_score.compare("upcalls", tmp_path / "truth.csv", tmp_path / "a.csv", tmp_path / "b.csv")
     assert compared.a.value == pytest.approx(2 / 3)
     assert compared.b.value == pytest.approx(0.5)
     assert compared.low <= compared.difference <= compared.high
@@ -97,6 +97,6 @@ def test_average_precision_can_be_compared(metric: str, tmp_path: Path) -> None:
     for name, text in (("truth", truth), ("a", a), ("b", b)):
         (tmp_path / f"{name}.csv").write_text("Id,PredictionString\n" + text)
     paths = (tmp_path / f"{name}.csv" for name in ("truth", "a", "b"))
-    compared = api_data.compare("lyft", *paths, metric=metric)
+    compared = api_score.compare("lyft", *paths, metric=metric)
     assert compared.verdict == "A is better"
     assert compared.a.value == 1

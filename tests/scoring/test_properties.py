@@ -156,11 +156,11 @@ def test_counts_items_and_pairs_agree(name: str) -> None:
         assert (score.counts["tp"] + score.counts["fp"]).to_list() == [len(predicted)] * score.counts.height
 
 
-def test_a_reading_is_printed_with_the_score() -> None:
+def test_rule_options_are_printed_with_the_score() -> None:
     what = challenge("lyft")
     truth = truth_of("lyft", 1)
     score = what.score(truth, annotations("lyft", 1), replace(what.rule_options(), metric="sdk"))
-    assert score.as_dict()["reading"]["metric"] == "sdk"
+    assert score.as_dict()["rule_options"]["metric"] == "sdk"
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)

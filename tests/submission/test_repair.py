@@ -1,7 +1,8 @@
-"""Repairing: what comes out is valid, every change is told, and nothing valid is touched."""
+"""Repair: the result is valid, every change is listed, and valid rows stay as they are."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,14 +13,16 @@ from hypothesis import strategies as st
 import tallymark
 from tallymark.submission.rle import Runs, _merged, _subtract
 from tests.made import NAMES, annotations
-from tests.submission.test_mangled import GOOD, OVERWRITTEN, mangled, mangles
+from tests.submission.test_fuzzing import GOOD, HEALTH_CHECKS, corrupt, edits_of_bytes
 
 
 def repaired(
     name: str, text: str, folder: Path, sample: str | None = None, **options: object
 ) -> tuple[list[str], list[str]]:
-    """The rows after a repair, and what was changed."""
-    source, out, against = folder / "in.csv", folder / "out.csv", folder / "sample.csv"
+    """The rows after a repair, and the changes as `line: what`."""
+    source = folder / "in.csv"
+    out = folder / "out.csv"
+    against = folder / "sample.csv"
     source.write_text(text)
     if sample is not None:
         against.write_text(sample)
@@ -63,7 +66,7 @@ CASES = {
             "5: dropped an unreadable row",
         ],
     ),
-    "lyft_landmarks": (
+    "lyft_class_names_end_records": (
         "lyft",
         "Id,PredictionString\na,0.9 0 0 0 2 4 2 car 0.8 0 0 0 2 4 2 0 bus 0.7 0 0 0 2 4 0 0 car 0.6 0 0 0 2 4 2 0 ox\n",
         ["a,0.8 0 0 0 2 4 2 0 bus"],
@@ -78,24 +81,24 @@ CASES = {
         "ImageId,EncodedPixels\na,10 5 1 3 12 9 x 2 589824 7 7 0 4\n",
         ["a,1 3 10 11 589824 1"],
         [
-            "2: dropped the number without a partner",
+            "2: dropped a start without a length",
             "2: dropped an unreadable run",
-            "2: clipped a run to the picture",
-            "2: dropped a run without a pixel in the picture",
+            "2: clipped a run to the image",
+            "2: dropped a run outside the image",
             "2: sorted and merged runs",
         ],
     ),
-    "ships_contested_earlier": (
+    "ships_overlap_earlier": (
         "ships",
         "ImageId,EncodedPixels\na,1 10\na,5 10\na,2 3\n",
         ["a,1 10", "a,11 4"],
-        ["3: gave contested pixels to another mask", "4: dropped a mask that others cover"],
+        ["3: gave overlapping pixels to another mask", "4: dropped a mask that others cover"],
     ),
-    "ships_contested_confident": (
+    "ships_overlap_confident": (
         "ships",
         "ImageId,EncodedPixels,confidence\na,1 10,0.2\na,5 10,0.9\n",
         ["a,1 4", "a,5 10"],
-        ["1: dropped columns", "2: gave contested pixels to another mask"],
+        ["1: dropped columns", "2: gave overlapping pixels to another mask"],
     ),
     "food_labels": (
         "food",
@@ -119,12 +122,12 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_fault_is_mended_and_told(case: str, tmp_path: Path) -> None:
+def test_each_fault_is_repaired_and_listed(case: str, tmp_path: Path) -> None:
     name, text, rows, changes = CASES[case]
     assert repaired(name, text, tmp_path) == (rows, changes)
 
 
-def test_missing_and_unknown_ids(tmp_path: Path) -> None:
+def test_missing_ids_are_added_and_unknown_ids_dropped(tmp_path: Path) -> None:
     rows, changes = repaired(
         "wheat",
         "image_id,PredictionString\nz,\na,0.5 0 0 9 9\n",
@@ -141,7 +144,7 @@ def test_missing_food_rows_get_labels(tmp_path: Path) -> None:
     assert rows == ["a,5,6,7", "b,0,1,2"]
 
 
-def test_food_options_are_honoured(tmp_path: Path) -> None:
+def test_food_repair_follows_the_rule_options(tmp_path: Path) -> None:
     rows, _ = repaired(
         "food", "image_name,pred1,pred2,pred3\na,7,7,211\n", tmp_path, num_classes=211, duplicates="error"
     )
@@ -150,22 +153,26 @@ def test_food_options_are_honoured(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", range(4))
-def test_a_valid_file_is_left_alone(name: str, seed: int, tmp_path: Path) -> None:
-    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
-    made = annotations(name, seed)
+def test_a_valid_file_is_unchanged(name: str, seed: int, tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    out = tmp_path / "out.csv"
+    predictions = annotations(name, seed)
     if name == "wheat":
-        made = type(made)(made.items, made.offsets, made.shapes.clip_to(1024, 1024), score=made.score)
-    tallymark.write(name, made, source)
+        predictions = replace(predictions, shapes=predictions.shapes.clip_to(1024, 1024))
+    tallymark.write(name, predictions, source)
     assert tallymark.repair(name, source, out) == []
     assert out.read_bytes() == source.read_bytes()
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=100, suppress_health_check=OVERWRITTEN)
-@given(edits=mangles)
-def test_any_damage_is_mended_or_explained(name: str, edits: list[tuple[float, int, bytes]], tmp_path: Path) -> None:
-    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
-    source.write_bytes(mangled(GOOD[name][1], edits))
+@settings(max_examples=100, suppress_health_check=HEALTH_CHECKS)
+@given(edits=edits_of_bytes)
+def test_any_corruption_is_repaired_or_reported(
+    name: str, edits: list[tuple[float, int, bytes]], tmp_path: Path
+) -> None:
+    source = tmp_path / "in.csv"
+    out = tmp_path / "out.csv"
+    source.write_bytes(corrupt(GOOD[name][1], edits))
     try:
         changes = tallymark.repair(name, source, out)
     except tallymark.BadInput as bad:
@@ -177,14 +184,14 @@ def test_any_damage_is_mended_or_explained(name: str, edits: list[tuple[float, i
 
 
 @pytest.mark.parametrize("blank", ["\xa0", "\x1d", "\u2003"])
-def test_odd_blanks_become_spaces(blank: str, tmp_path: Path) -> None:
+def test_unusual_whitespace_becomes_spaces(blank: str, tmp_path: Path) -> None:
     text = f"image_id,PredictionString\na,0.5 1 2{blank}30 40\nb,{blank}\n"
     rows, changes = repaired("wheat", text, tmp_path)
     assert rows == ["a,0.5 1 2 30 40", "b,"]
-    assert changes == ["2: wrote odd blanks as spaces", "3: wrote odd blanks as spaces"]
+    assert changes == ["2: replaced unusual whitespace by spaces", "3: replaced unusual whitespace by spaces"]
 
 
-def test_classes_are_written_in_small_letters(tmp_path: Path) -> None:
+def test_class_names_become_lower_case(tmp_path: Path) -> None:
     text = "Id,PredictionString\na,0.9 0 0 0 2 4 2 0 Car 0.8 9 0 0 1 1 2 0 PEDESTRIAN 0.7 9 9 0 2 4 2 0 Tram\n"
     rows, changes = repaired("lyft", text, tmp_path)
     assert rows == ["a,0.9 0 0 0 2 4 2 0 car 0.8 9 0 0 1 1 2 0 pedestrian"]
@@ -198,7 +205,7 @@ def test_unknown_classes_are_kept_on_request(tmp_path: Path) -> None:
     assert repaired("lyft", text, tmp_path, unknown_class="keep") == (["a,0.9 0 0 0 2 4 2 0 tram"], [])
 
 
-def test_changes_hold_the_text_itself(tmp_path: Path) -> None:
+def test_changes_have_the_text_before_and_after(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("filename,timestamp\na.wav,x y\n")
     [change] = tallymark.repair("upcalls", tmp_path / "s.csv", tmp_path / "out.csv")
     assert (change.before, change.after) == ("x y", "")
@@ -214,7 +221,7 @@ runs = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 6)).map(lambda run:
 
 
 @given(runs, runs)
-def test_runs_as_sets_of_pixels(a: Runs, b: Runs) -> None:
+def test_runs_merge_and_subtract_like_sets_of_pixels(a: Runs, b: Runs) -> None:
     def pixels(of: Runs) -> set[int]:
         return {pixel for start, stop in of for pixel in range(start, stop)}
 

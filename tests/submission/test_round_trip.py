@@ -1,4 +1,4 @@
-"""Writing a submission and reading it gives the same annotations; what is written is valid."""
+"""Submissions round trip: reading a written file gives the same annotations, and the file is valid."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from tests.made import NAMES, annotations, columns_of
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", range(12))
-def test_write_then_read_is_the_identity(name: str, seed: int, tmp_path: Path) -> None:
-    made = annotations(name, seed)
+def test_written_predictions_are_read_back(name: str, seed: int, tmp_path: Path) -> None:
+    predictions = annotations(name, seed)
     path = tmp_path / "submission.csv"
-    tallymark.write(name, made, path)
+    tallymark.write(name, predictions, path)
     got = tallymark.read_submission(name, path)
-    if name == "upcalls":  # recordings without detections have no row, by the challenge's form
-        got = got.reindex(made.items)
+    if name == "upcalls":  # recordings without detections have no row in this format
+        got = got.reindex(predictions.items)
     else:
-        assert got.items.ids.to_list() == made.items.ids.to_list()
+        assert got.items.ids.to_list() == predictions.items.ids.to_list()
         assert tallymark.check(name, path, against=path).problems.total == 0
-    assert got.offsets.tolist() == made.offsets.tolist()
-    assert all(map(np.array_equal, columns_of(got.shapes), columns_of(made.shapes)))
-    if name in ("wheat", "lyft"):  # the files of the others have no place for it
+    assert got.offsets.tolist() == predictions.offsets.tolist()
+    assert all(map(np.array_equal, columns_of(got.shapes), columns_of(predictions.shapes)))
+    if name in ("wheat", "lyft"):  # the files of the others have no column for it
         assert got.score is not None
-        assert np.array_equal(got.score, made.score)
-    if made.label is not None:
-        assert [got.classes[k] for k in got.label] == [made.classes[k] for k in made.labels]
+        assert np.array_equal(got.score, predictions.score)
+    if predictions.label is not None:
+        assert [got.classes[k] for k in got.labels] == [predictions.classes[k] for k in predictions.labels]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -45,13 +45,13 @@ def test_writing_is_deterministic(name: str, tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
-def test_both_forms_of_food(tmp_path: Path) -> None:
-    made = annotations("food", 1)
+def test_both_formats_of_food(tmp_path: Path) -> None:
+    predictions = annotations("food", 1)
     for form, width in (("seed", 4), ("kaggle", 2)):
         path = tmp_path / f"{form}.csv"
-        tallymark.write("food", made, path, form=form)
+        tallymark.write("food", predictions, path, form=form)
         assert path.read_text().splitlines()[0].count(",") == width - 1
-        assert np.array_equal(tallymark.read_submission("food", path).shapes.label, made.shapes.label)
+        assert np.array_equal(tallymark.read_submission("food", path).shapes.label, predictions.shapes.label)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_both_forms_of_food(tmp_path: Path) -> None:
         ("upcalls", Events(np.empty(0)), []),
     ],
 )
-def test_nothing_found_is_a_valid_submission(name: str, shapes: Any, rows: list[str], tmp_path: Path) -> None:
+def test_no_predictions_are_a_valid_submission(name: str, shapes: Any, rows: list[str], tmp_path: Path) -> None:
     tallymark.write(name, Annotations.empty(Items.of(["a", "b"]), shapes, CLASSES), tmp_path / "submission.csv")
     assert (tmp_path / "submission.csv").read_text().splitlines()[1:] == rows
 
@@ -78,7 +78,7 @@ def test_nothing_found_is_a_valid_submission(name: str, shapes: Any, rows: list[
         ("food", Labels(np.array([-1])), "label_count"),
     ],
 )
-def test_an_invalid_submission_is_never_left_behind(name: str, shapes: object, kind: str, tmp_path: Path) -> None:
+def test_an_invalid_submission_is_removed(name: str, shapes: object, kind: str, tmp_path: Path) -> None:
     wrong = Annotations.from_rows(
         Items.of(["a"]), np.zeros(1, np.int64), shapes, label=np.zeros(1, np.int64), classes=CLASSES
     )
@@ -88,20 +88,21 @@ def test_an_invalid_submission_is_never_left_behind(name: str, shapes: object, k
     assert not list(tmp_path.iterdir())
 
 
-def test_an_unknown_form_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_format_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="seed, kaggle"):
         tallymark.write("food", annotations("food", 0), tmp_path / "x.csv", form="csv")
 
 
-def test_ids_stay_text(tmp_path: Path) -> None:
-    """Ids that look like numbers are not touched."""
+def test_ids_that_look_like_numbers_stay_text(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("image_id,PredictionString\n1e5,\n007,\n0x1f,\n")
     assert tallymark.read_submission("wheat", tmp_path / "s.csv").items.ids.to_list() == ["1e5", "007", "0x1f"]
 
 
 def test_upcalls_writes_scores_on_request(tmp_path: Path) -> None:
-    made = annotations("upcalls", 2)
-    scored = Annotations(made.items, made.offsets, made.shapes, score=np.linspace(0, 1, len(made)))
+    predictions = annotations("upcalls", 2)
+    scored = Annotations(
+        predictions.items, predictions.offsets, predictions.shapes, score=np.linspace(0, 1, len(predictions))
+    )
     tallymark.write("upcalls", scored, tmp_path / "d.csv")
     assert pl.read_csv(tmp_path / "d.csv").columns == ["filename", "timestamp"]
     tallymark.write("upcalls", scored, tmp_path / "d.csv", form="scored")

@@ -1,4 +1,4 @@
-"""Made-up dishes: repeatable, in the official layout, with classes that can be told apart."""
+"""Synthetic dishes: reproducible, in the official layout, with classes that can be distinguished."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import tallymark
 from tallymark.challenges.food import synth
-from tallymark.challenges.food.synth import Scenes, write
+from tallymark.challenges.food.synth import SceneOptions, write
 from tallymark.core.problems import BadInput
 from tallymark.synthetic.dishes.menu import LARGEST, dish, look_alikes, place
 from tallymark.synthetic.dishes.photographs import photograph
@@ -18,7 +18,7 @@ from tallymark.synthetic.dishes.plates import serve
 from tallymark.synthetic.streams import stream
 from tests.sets import contents
 
-SMALL = Scenes(classes=6, size=64)
+SMALL = SceneOptions(classes=6, size=64)
 
 
 def labels(path: Path) -> np.ndarray:
@@ -34,7 +34,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     assert same == {"class_list.txt", "sample_submission.csv"}
 
 
-def test_an_item_does_not_depend_on_how_many_there_are(tmp_path: Path) -> None:
+def test_an_item_does_not_depend_on_the_number_of_items(tmp_path: Path) -> None:
     write(tmp_path / "few", 10, 1, SMALL)
     write(tmp_path / "more", 30, 1, SMALL)
     few, more = contents(tmp_path / "few"), contents(tmp_path / "more")
@@ -43,11 +43,11 @@ def test_an_item_does_not_depend_on_how_many_there_are(tmp_path: Path) -> None:
 
 def test_the_layout_is_the_official_one(tmp_path: Path) -> None:
     write(tmp_path, 50, 3, SMALL)
-    parts = {"train": 32, "val": 8, "test": 10}
-    for part, count in parts.items():
-        names = sorted(path.name for path in (tmp_path / f"{part}_set").iterdir())
-        assert names == [f"{part}_{number:06d}.jpg" for number in range(count)]
-        table = "solution.csv" if part == "test" else f"{part}_labels.csv"
+    splits = {"train": 32, "val": 8, "test": 10}
+    for split, count in splits.items():
+        names = sorted(path.name for path in (tmp_path / f"{split}_set").iterdir())
+        assert names == [f"{split}_{number:06d}.jpg" for number in range(count)]
+        table = "solution.csv" if split == "test" else f"{split}_labels.csv"
         truth = tallymark.read_truth("food", tmp_path / table)
         assert truth.items.ids.to_list() == names
     sample = tmp_path / "sample_submission.csv"
@@ -59,11 +59,12 @@ def test_the_layout_is_the_official_one(tmp_path: Path) -> None:
     ]
 
 
-def test_wrong_labels_are_as_many_as_asked_and_in_training_only(
+def test_label_noise_has_the_requested_rate_and_is_in_the_training_set_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(synth, "photograph", lambda *_: np.zeros((16, 16, 3), np.uint8))
-    clean, noisy = Scenes(classes=12, size=16, noise=0), Scenes(classes=12, size=16, noise=0.5)
+    clean = SceneOptions(classes=12, size=16, noise=0)
+    noisy = SceneOptions(classes=12, size=16, noise=0.5)
     write(tmp_path / "clean", 400, 3, clean)
     write(tmp_path / "noisy", 400, 3, noisy)
     right, given = (labels(tmp_path / name / "train_labels.csv") for name in ("clean", "noisy"))
@@ -75,14 +76,14 @@ def test_wrong_labels_are_as_many_as_asked_and_in_training_only(
         assert (tmp_path / "clean" / table).read_bytes() == (tmp_path / "noisy" / table).read_bytes()
 
 
-def test_every_dish_has_its_own_name_and_a_family() -> None:
+def test_every_dish_has_a_distinct_name_and_a_family() -> None:
     dishes = [dish(number) for number in range(LARGEST)]
     assert len({one.name for one in dishes}) == LARGEST
     assert len({one.family for one in dishes}) == 10
     assert look_alikes(4, 12) == [3, 5]
 
 
-def test_photographs_differ_in_shape_but_not_in_their_longer_side() -> None:
+def test_photographs_have_various_aspect_ratios_and_one_longer_side() -> None:
     shapes = {photograph(stream(1, number), dish(number), 48).shape for number in range(40)}
     assert {max(shape) for shape in shapes} == {48}
     assert len(shapes) >= 4
@@ -93,28 +94,28 @@ def test_the_ingredients_of_the_class_are_on_the_plate(number: int) -> None:
     food = dish(number)
     plate = serve(stream(2, number), food, 200)
     for piece in (food.main, food.second):
-        unlike = np.abs(plate.colour.astype(float) - piece.colour).max(axis=2)
-        assert (unlike < 40).mean() > 0.002, piece
+        difference = np.abs(plate.color.astype(float) - piece.color).max(axis=2)
+        assert (difference < 40).mean() > 0.002, piece
 
 
-def test_families_can_be_told_apart_by_their_colours() -> None:
-    """Nearest mean histogram on a few photographs: far better than chance, far from perfect."""
-    kinds = (0, 3, 6, 12)
+def test_families_can_be_classified_by_color_histograms() -> None:
+    """A nearest-mean classifier of colour histograms is far better than random, and far from perfect."""
+    classes = (0, 3, 6, 12)
 
-    def colours(seed: int, number: int) -> np.ndarray:
-        picture = photograph(stream(seed, number), dish(number), 64)
-        return cv2.calcHist([picture], [0, 1, 2], None, [5, 5, 5], [0, 256] * 3).ravel() / picture[..., 0].size
+    def histogram(seed: int, number: int) -> np.ndarray:
+        image = photograph(stream(seed, number), dish(number), 64)
+        return cv2.calcHist([image], [0, 1, 2], None, [5, 5, 5], [0, 256] * 3).ravel() / image[..., 0].size
 
-    means = [np.mean([colours(seed, number) for seed in range(10)], axis=0) for number in kinds]
+    means = [np.mean([histogram(seed, number) for seed in range(10)], axis=0) for number in classes]
     guesses = [
-        (np.argmin([np.abs(colours(seed, number) - mean).sum() for mean in means]), right)
-        for right, number in enumerate(kinds)
+        (np.argmin([np.abs(histogram(seed, number) - mean).sum() for mean in means]), right)
+        for right, number in enumerate(classes)
         for seed in range(100, 108)
     ]
     assert 0.4 < np.mean([guess == right for guess, right in guesses]) < 1
 
 
-def test_more_classes_than_there_are_dishes_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput) as refused:
-        write(tmp_path, 2, 1, Scenes(classes=LARGEST + 1, size=4))
-    assert refused.value.problems.total == 2
+def test_too_many_classes_are_rejected(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as caught:
+        write(tmp_path, 2, 1, SceneOptions(classes=LARGEST + 1, size=4))
+    assert caught.value.problems.total == 2

@@ -1,4 +1,4 @@
-"""Made-up recordings: repeatable, in the official layout, with the calls where the table says."""
+"""Synthetic recordings: reproducible, in the official layout, with calls at the stated times."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 import soundfile
 
 import tallymark
-from tallymark.challenges.upcalls.synth import Scenes, write
+from tallymark.challenges.upcalls.synth import SceneOptions, write
 from tallymark.core.problems import BadInput
 from tallymark.synthetic.ocean.calls import sweep, upcalls
 from tallymark.synthetic.ocean.recordings import BAY, GULF, Waters, record
 from tallymark.synthetic.streams import stream
 from tests.sets import contents
 
-SHORT = Scenes(seconds=61.5, test_rate=8000, calls=400, quiet=0)
+SHORT = SceneOptions(seconds=61.5, test_rate=8000, calls=400, quiet=0)
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     assert same == {"sample_submission.csv"}
 
 
-def test_an_item_does_not_depend_on_how_many_there_are(tmp_path: Path) -> None:
+def test_an_item_does_not_depend_on_the_number_of_items(tmp_path: Path) -> None:
     write(tmp_path / "few", 5, 1, SHORT)
     write(tmp_path / "more", 12, 1, SHORT)
     few, more = contents(tmp_path / "few"), contents(tmp_path / "more")
@@ -53,8 +53,8 @@ def test_the_layout_is_the_official_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("waters", "rate"), [(BAY, 2000), (GULF, 11025)])
-def test_calls_are_heard_where_the_table_says(waters: Waters, rate: int) -> None:
-    calm = dataclasses.replace(waters, ships=0, heard={})
+def test_calls_are_audible_at_the_stated_times(waters: Waters, rate: int) -> None:
+    calm = dataclasses.replace(waters, ships=0, sources={})
     samples, calls = record(stream(6), calm, 300, rate, 400, clear=1)
     assert len(calls) > 10
     hertz = np.fft.rfftfreq(len(samples), 1 / rate)
@@ -69,7 +69,7 @@ def test_calls_are_heard_where_the_table_says(waters: Waters, rate: int) -> None
     assert np.mean(np.array(ratio) > 1.1) > 0.9
 
 
-def test_a_sweep_rises_as_it_is_told() -> None:
+def test_a_sweep_follows_its_frequencies() -> None:
     wave = sweep([90, 120, 210], 1.0, 0.5, (1.0,))
     parts = [np.argmax(np.abs(np.fft.rfft(part * np.hanning(500)))) * 4 for part in np.split(wave, 4)]
     assert parts == sorted(parts)
@@ -77,23 +77,23 @@ def test_a_sweep_rises_as_it_is_told() -> None:
     assert 160 <= parts[-1] <= 210
 
 
-def test_calls_come_as_wanted() -> None:
-    found = [upcalls(stream(7, number), 900, 60, 0.5) for number in range(60)]
-    assert 9 < np.mean([len(calls) for calls in found]) < 21
-    length = np.array([call.end - call.start for calls in found for call in calls])
-    strength = np.array([call.sound.strength for calls in found for call in calls])
+def test_the_number_length_and_strength_of_calls() -> None:
+    recordings = [upcalls(stream(7, number), 900, 60, 0.5) for number in range(60)]
+    assert 9 < np.mean([len(calls) for calls in recordings]) < 21
+    length = np.array([call.end - call.start for calls in recordings for call in calls])
+    strength = np.array([call.sound.strength for calls in recordings for call in calls])
     assert 0.8 < np.median(length) < 1.3
     assert length.min() >= 0.4
     assert 0.3 < np.mean(strength > -2) < 0.75
-    assert all(later.start - call.start > 0.8 for calls in found for call, later in itertools.pairwise(calls))
+    assert all(later.start - call.start > 0.8 for calls in recordings for call, later in itertools.pairwise(calls))
 
 
-def test_moments_too_short_for_a_call_are_quiet(tmp_path: Path) -> None:
-    write(tmp_path, 2, 1, Scenes(seconds=0.3, test_rate=2000))
+def test_recordings_too_short_for_a_call_have_none(tmp_path: Path) -> None:
+    write(tmp_path, 2, 1, SceneOptions(seconds=0.3, test_rate=2000))
     assert (tmp_path / "annotations_train.csv").read_text() == "filename,start,end,label\n"
 
 
-def test_impossible_recordings_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput) as refused:
-        write(tmp_path, 2, 1, Scenes(seconds=1e9, rate=10))
-    assert refused.value.problems.total == 2
+def test_impossible_recordings_are_rejected(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as caught:
+        write(tmp_path, 2, 1, SceneOptions(seconds=1e9, rate=10))
+    assert caught.value.problems.total == 2

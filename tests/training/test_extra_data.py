@@ -1,4 +1,4 @@
-"""Further data sets: their classes are those of the main set, and none of their files is judged."""
+"""Extra training data: the classes of the main dataset, and no held-out files."""
 
 from __future__ import annotations
 
@@ -22,12 +22,16 @@ from tests.sets import copy_of
 from tests.training.test_train import train
 
 
-def catalog_of(kinds: list[int], classes: tuple[str, ...], *, labels: bool = False) -> Catalog:
-    """An item for each kind, without files."""
-    items, label, text = Items.of([f"{k}" for k in range(len(kinds))]), np.array(kinds), pl.Series(["x"] * len(kinds))
-    shapes: Any = Labels(label) if labels else Boxes.of(np.ones((len(kinds), 4)))
-    truth = Annotations.from_rows(items, np.arange(len(kinds)), shapes, label=label, classes=classes)
-    return Catalog(Path("more"), IMAGE, items, text, text, np.ones(len(kinds), bool), text, truth)
+def catalog_of(numbers: list[int], classes: tuple[str, ...], *, labels: bool = False) -> Catalog:
+    """An item for each class number, without files."""
+    items, label, text = (
+        Items.of([f"{k}" for k in range(len(numbers))]),
+        np.array(numbers),
+        pl.Series(["x"] * len(numbers)),
+    )
+    shapes: Any = Labels(label) if labels else Boxes.of(np.ones((len(numbers), 4)))
+    truth = Annotations.from_rows(items, np.arange(len(numbers)), shapes, label=label, classes=classes)
+    return Catalog(Path("more"), IMAGE, items, text, text, np.ones(len(numbers), bool), text, truth)
 
 
 @pytest.mark.parametrize("labels", [False, True])
@@ -42,32 +46,34 @@ def test_classes_are_matched_by_name(labels: bool) -> None:
         assert truth.shapes.label.tolist() == [2, 3, 2, 0]
 
 
-def test_the_same_classes_are_left_as_they_are() -> None:
+def test_the_same_classes_are_unchanged() -> None:
     for classes in (("soup", "cake"), ()):
         catalog = catalog_of([0, 0], classes)
         assert align_to_classes(catalog, classes) is catalog
 
 
 @pytest.mark.parametrize(
-    ("own", "classes", "told"),
+    ("own", "classes", "message"),
     [
-        (("soup", "pie"), ("soup", "cake"), "found pie, expected classes of the main set: soup, cake"),
-        ((), ("soup", "cake"), "found things without a class"),
+        (("soup", "pie"), ("soup", "cake"), "found pie, expected classes of the main dataset: soup, cake"),
+        ((), ("soup", "cake"), "found objects without a class"),
         (("soup", "pie"), (), "found soup, pie, expected one class"),
     ],
 )
-def test_a_class_that_the_main_set_lacks_is_refused(own: tuple[str, ...], classes: tuple[str, ...], told: str) -> None:
-    with pytest.raises(BadInput, match=told):
+def test_a_class_that_the_main_dataset_lacks_is_refused(
+    own: tuple[str, ...], classes: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
         align_to_classes(catalog_of([0, 1] if own else [0, 0], own), classes)
 
 
-def test_a_class_that_nothing_has_may_be_another() -> None:
+def test_an_unused_class_may_be_unknown() -> None:
     truth = align_to_classes(catalog_of([1, 1], ("pie", "soup")), ("cake", "soup")).truth
     assert truth is not None
     assert truth.labels.tolist() == [1, 1]
 
 
-def test_files_that_are_judged_are_refused(sets: Path, tmp_path: Path) -> None:
+def test_held_out_files_are_refused(sets: Path, tmp_path: Path) -> None:
     catalog = tallymark.read("wheat", sets / "wheat").in_split("train")
     first, rest = catalog.select(np.arange(2)), catalog.select(np.arange(2, len(catalog)))
     refuse_held_out(first, rest)
@@ -76,7 +82,7 @@ def test_files_that_are_judged_are_refused(sets: Path, tmp_path: Path) -> None:
         refuse_held_out(replace(catalog, root=tmp_path / "link"), first)
 
 
-def test_a_training_learns_from_another_set_but_not_from_what_is_judged(sets: Path, tmp_path: Path) -> None:
+def test_a_training_takes_extra_data_but_no_held_out_files(sets: Path, tmp_path: Path) -> None:
     quick = {"epochs": 1, "evaluations": 1}
     with pytest.raises(BadInput, match="held_out"):
         train(sets, "food", tmp_path / "run", extra_data=[sets / "food"], **quick)

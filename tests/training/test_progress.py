@@ -1,23 +1,23 @@
-"""What is said while it trains where there is no terminal."""
+"""What a training prints where there is no terminal."""
 
 import time
 
 import pytest
 
-from tallymark.training import progress as bar
+from tallymark.training import progress
 from tallymark.training.budget import Budget
 from tallymark.training.progress import Progress
 
 
-def test_without_a_terminal_a_line_is_said_once_a_minute(
+def test_without_a_terminal_a_line_is_printed_once_a_minute(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    clock = Budget(steps=200, minutes=None)
-    with Progress(clock) as shown:
+    budget = Budget(steps=200, minutes=None)
+    with Progress(budget) as shown:
         for step in range(1, 101):
-            now, clock.step = 2.0 * step, step
+            now, budget.step = 2.0 * step, step
             shown.update({"heat": 1.5, "shape": 0.5})
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
@@ -27,8 +27,8 @@ def test_without_a_terminal_a_line_is_said_once_a_minute(
     ]
 
 
-def test_only_the_first_process_talks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(bar, "SAID_EVERY", 0.0)
-    with Progress(Budget(steps=10, minutes=None), talks=False) as shown:
+def test_only_the_first_process_prints(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(progress, "SAID_EVERY", 0.0)
+    with Progress(Budget(steps=10, minutes=None), enabled=False) as shown:
         shown.update({"heat": 1.0})
     assert capsys.readouterr().err == ""

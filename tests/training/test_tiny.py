@@ -13,16 +13,17 @@ from rich.console import Console
 import tallymark
 from tallymark.api import models
 from tallymark.cli import demo
-from tallymark.cli.demo import SOLUTION, reading_of
+from tallymark.cli.demo import SOLUTION, demo_rule_options
 from tallymark.core.registry import challenge
 
+pytestmark = pytest.mark.slow
 MARGIN = {"wheat": 0.25, "ships": 0.1, "food": 0.3, "upcalls": 0.3, "lyft": 0.08}
 """By how much the official score must be better than that of a trivial prediction."""
 
 
 @pytest.mark.parametrize("name", MARGIN)
 def test_tiny_beats_a_trivial_prediction(name: str, demo_of: Callable[[str], Path]) -> None:
-    folder, options = demo_of(name), reading_of(challenge(name))
+    folder, options = demo_of(name), demo_rule_options(challenge(name))
     submission, guess = folder / "predicted.csv", folder / "trivial.csv"
     assert not tallymark.check(name, submission, against=folder / "data", **options).problems
     truth = folder / "data" / SOLUTION

@@ -1,4 +1,4 @@
-"""iFood-211: three of 211 fine-grained labels for each dish photograph. See card.md."""
+"""iFood-211: the three most probable of 211 classes for each photograph of a dish. See card.md."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""Files of the food challenge: the three surest class ids of each photograph, in two published forms.
+"""Files of the food challenge: the three most probable class ids of each photograph, in two published forms.
 
-`seed`: `image_name,pred1,pred2,pred3`. `kaggle`: `image_name,label1 label2 label3`, one cell with blanks between.
+`seed`: `image_name,pred1,pred2,pred3`. `kaggle`: `image_name,label1 label2 label3`, one cell with spaces between.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ID_NAMES = ("image_name", "img_name")
 
 
 def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Labels] | None:
-    """`image_name,label` (or `img_name`): one class id for each photograph."""
+    """`image_name,label` (or `img_name`): one class id per photograph."""
     table = read_table(path, problems)
     if table is None:
         return None
@@ -62,7 +62,7 @@ def _id_column(header: list[str]) -> str | None:
 def _labels(
     table: Table, items: Items, names: list[str], count: int, rule_options: RuleOptions, problems: Problems
 ) -> Annotations[Labels]:
-    """The `count` class ids in these columns of each row; rows without are reported and have none."""
+    """The `count` class ids in these columns of each row; rows without them are reported and get none."""
     cells = [table.text(name) for name in names]
     if len(names) > 1:
         values = np.stack([cell.cast(pl.Int64, strict=False).fill_null(NOT_AN_INTEGER).to_numpy() for cell in cells], 1)
@@ -75,7 +75,7 @@ def _labels(
     good = np.ones(len(items), bool)
 
     def refuse(kind: str, bad: np.ndarray, expected: str, remedy: str) -> None:
-        rows = np.flatnonzero(bad & good)  # one problem a row: the others would follow from it
+        rows = np.flatnonzero(bad & good)  # one problem per row: the others would follow from it
         good[rows] = False
         table.report(
             problems,
@@ -88,13 +88,16 @@ def _labels(
             found=lambda row: clip(",".join(cell[row] for cell in cells)),
         )
 
-    top, lowest, highest = rule_options.num_classes, np.minimum.reduce(values.T), np.maximum.reduce(values.T)
-    refuse("label_count", given != count, f"{count} labels", "write as many labels in every row, the surest first")
-    refuse("not_an_integer", lowest == NOT_AN_INTEGER, "class ids as whole numbers", "write 3, not 3.0 or a name")
-    outside = (lowest < 0) | (highest >= (np.inf if top is None else top))
+    limit = rule_options.num_classes
+    lowest = np.minimum.reduce(values.T)
+    highest = np.maximum.reduce(values.T)
     refuse(
-        "label_range", outside, f"class ids from 0 {'on' if top is None else f'to {top - 1}'}", "count classes from 0"
+        "label_count", given != count, f"{count} labels", "write as many labels in every row, the most probable first"
     )
+    refuse("not_an_integer", lowest == NOT_AN_INTEGER, "class ids as whole numbers", "write 3, not 3.0 or a name")
+    outside = (lowest < 0) | (highest >= (np.inf if limit is None else limit))
+    expected = f"class ids from 0 {'on' if limit is None else f'to {limit - 1}'}"
+    refuse("label_range", outside, expected, "count classes from 0")
     if rule_options.duplicates == "error":
         ranked = np.sort(values, axis=1)
         repeated = (ranked[:, 1:] == ranked[:, :-1]).any(axis=1)
@@ -104,7 +107,7 @@ def _labels(
 
 
 def write(annotations: Annotations[Labels], path: str | Path, form: str) -> None:
-    """Every item must have the same number of labels, the surest first."""
+    """Every item must have the same number of labels, the most probable first."""
     per_item = set(annotations.counts.tolist())
     if len(per_item) > 1:
         raise ValueError(f"items have {sorted(per_item)} labels; write the same number for each")
@@ -137,7 +140,7 @@ def _spread(labels: list[str], names: list[str]) -> dict[str, str]:
 
 
 def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[str, str]]:
-    """The first row's readable labels, filled up with the lowest class ids that are not among them."""
+    """The readable labels of the first row, filled up with the lowest class ids that are not among them."""
     for row in rows[1:]:
         note(row, "dropped a second row of the item", ",".join(row.cells.values()), "")
     row = rows[0]
@@ -150,14 +153,14 @@ def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[
         labels = list(dict.fromkeys(labels))
     kept = labels[: rule_options.k]
     kept += [label for label in range(2 * rule_options.k) if label not in kept][: rule_options.k - len(kept)]
-    mended = [str(label) for label in kept]
-    if mended != written.split():
-        note(row, f"made {rule_options.k} labels", written, " ".join(mended))
-    return [_spread(mended, header[1:])]
+    repaired = [str(label) for label in kept]
+    if repaired != written.split():
+        note(row, f"made {rule_options.k} labels", written, " ".join(repaired))
+    return [_spread(repaired, header[1:])]
 
 
 def _label(text: str) -> int | None:
-    """A class id; 3.0, as a data frame with holes writes it, is 3."""
+    """A class id; 3.0, as a data frame with missing values writes it, is 3."""
     whole = re.fullmatch(r"([0-9]{1,9})(\.0*)?", text)
     return int(whole[1]) if whole else None
 

@@ -1,4 +1,4 @@
-"""The food data set: class_list.txt, a table and a folder of photographs for train and val, a folder for test."""
+"""The food data set: class_list.txt, a table and a folder of images for train and for val, a folder for test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tallymark.geometry.labels import MOST_CLASSES
 from tallymark.io.folders import open_folder
 from tallymark.io.images import IMAGE
 
-TABLES = {part: (f"{part}_labels.csv", f"{part}_info.csv") for part in ("train", "val")}
+TABLES = {split: (f"{split}_labels.csv", f"{split}_info.csv") for split in ("train", "val")}
 CLASSES = ("class_list.txt", "classes.txt")
 
 
@@ -53,13 +53,15 @@ def _report_unknown(catalog: Catalog, objects: np.ndarray, expected: str, proble
     assert truth is not None
     for at in objects.tolist():
         item = int(truth.item[at])
-        found, line = str(truth.shapes.label[at]), None if truth.line is None else int(truth.line[at])
-        file, name = str(catalog.tables[item]), catalog.items.ids[item]
-        problems.add(Problem("unknown_class", file, found, expected, "mend the label", line=line, item=name))
+        found = str(truth.shapes.label[at])
+        file = str(catalog.tables[item])
+        line = None if truth.line is None else int(truth.line[at])
+        remedy = "correct the label"
+        problems.add(Problem("unknown_class", file, found, expected, remedy, line=line, item=catalog.items.ids[item]))
 
 
 def _class_names(path: Path, problems: Problems) -> tuple[str, ...]:
-    """Lines of "class_id class_name", counted from 0."""
+    """Lines of "class_id class_name", with ids from 0 on."""
     names: list[str] = []
     try:
         lines = path.read_text("utf-8-sig", "replace").splitlines()

@@ -1,63 +1,25 @@
-"""How to train for food: many dishes that look alike, and labels that are often wrong."""
+"""Recipes for food: fine-grained classes, and training labels that are often wrong."""
 
 from tallymark.modalities.image.recipe import ImageRecipe
 
 SMALL = ImageRecipe().replace(
-    task="labels",
-    backbone="efficientnet_lite0",
-    weights="imagenet",
-    frozen_stages=4,
-    image_size=256,
-    crop_size=192,
-    scale_jitter=2,
-    vflip=0,
-    rot90=0,
-    label_smoothing=0.1,
-    mixup=0.3,
-    cutmix=0.3,
-    mix_off=0,  # without mixing, the wrong labels are learned too
-    loss_trim=0.05,
-    batch_size=32,
-    learning_rate=2e-3,
-    backbone_lr_scale=0.4,
-    weight_decay=0.02,
-    weight_interpolation=0.4,
-    epochs=12,
-    evaluations=4,
-    folds=5,
-    tta=2,
-)
+    task="labels", backbone="efficientnet_lite0", weights="imagenet", frozen_stages=4,
+    image_size=256, crop_size=192, scale_jitter=2, vflip=0, rot90=0,
+    label_smoothing=0.1, loss_trim=0.05, mixup=0.3, cutmix=0.3,
+    mix_off=0,  # without mixing, the network memorises the wrong labels
+    epochs=12, batch_size=32, learning_rate=2e-3, backbone_lr_scale=0.4, weight_decay=0.02, weight_interpolation=0.4,
+    evaluations=4, folds=5, tta=2,
+)  # fmt: skip
 PRESETS = {
     "tiny": SMALL.replace(
-        backbone="mini_resnet",
-        weights="none",
-        frozen_stages=0,
-        backbone_lr_scale=1,
-        width=12,
-        image_size=64,
-        crop_size=64,
-        scale_jitter=1.3,
-        learning_rate=4e-3,
-        epochs=20,
-        batch_size=16,
-        weight_interpolation=0,
-        mixup=0,
-        cutmix=0,
-        loss_trim=0,
-        evaluations=2,
-        ema_decay=0.98,
-        tta=1,
+        backbone="mini_resnet", weights="none", frozen_stages=0, backbone_lr_scale=1, width=12,
+        image_size=64, crop_size=64, scale_jitter=1.3, loss_trim=0, mixup=0, cutmix=0,
+        epochs=20, batch_size=16, learning_rate=4e-3, weight_interpolation=0, ema_decay=0.98, evaluations=2, tta=1,
     ),
     "small": SMALL,
-    # What the literature on noisy labels agrees on: mixing, averaging, leaving out the worst, more pixels.
+    # The common ground of the literature on noisy labels: mixing, weight averaging, loss trimming, higher resolution.
     "full": SMALL.replace(
-        frozen_stages=0,
-        image_size=320,
-        crop_size=288,
-        loss_trim=0.1,
-        epochs=30,
-        batch_size=64,
-        ema_decay=0.9998,
+        frozen_stages=0, image_size=320, crop_size=288, loss_trim=0.1, epochs=30, batch_size=64, ema_decay=0.9998,
         train_folds=5,
     ),
-}
+}  # fmt: skip

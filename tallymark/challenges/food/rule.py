@@ -1,4 +1,4 @@
-"""The food rule: top-3 error, the share of photographs whose label is not among the three. Lower is better."""
+"""The food rule: top-3 error, the share of images whose class is not among the three predicted. Lower is better."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tallymark.scoring.score import Score, item_table, weighted_mean
 
 @dataclass(frozen=True)
 class RuleOptions(options_module.RuleOptions):
-    """Points that the text leaves open.
+    """Points that the official text leaves open.
 
-    k: how many labels a row has. num_classes: if given (211 in 2018), labels from there on are refused.
-    duplicates: the same label twice in a row is a wasted guess, or refused.
+    k: labels per row. num_classes: if given (211 in 2018), class ids from there on are errors.
+    duplicates: the same label twice in a row is allowed (and useless), or an error.
     """
 
     k: int = 3

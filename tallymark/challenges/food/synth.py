@@ -1,13 +1,15 @@
-"""Made-up photographs of dishes in the layout of the food challenge, with wrong labels among those to learn from."""
+"""Synthetic photographs of dishes in the official layout of the food challenge, with label noise in the train split."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
+from tallymark.core import options
 from tallymark.core.options import Fraction
 from tallymark.core.problems import Problem, Problems
 from tallymark.io.tables import number_text, write_table
@@ -17,76 +19,77 @@ from tallymark.synthetic.names import SIDES
 from tallymark.synthetic.paint import save_jpeg
 from tallymark.synthetic.streams import make_each, stream, test_share
 
-PARTS = ("train", "val", "test")
+SPLITS = ("train", "val", "test")
 CONFUSED = 0.8
-"""Fraction of wrong labels that name a look-alike; the others name any class."""
-
-
-DEMO = {"items": 300, "size": 96, "classes": 8}
+"""Share of wrong labels that name a similar dish; the others name any class."""
 
 
 @dataclass(frozen=True)
-class Scenes:
-    """What the photographs are like.
+class SceneOptions(options.SceneOptions):
+    """What the photographs look like.
 
-    classes: how many dishes there are. size: pixels of the longer side. noise: share of training labels that are wrong.
+    classes: number of dishes. size: pixels of the longer side. noise: share of wrong labels in the train split.
     """
+
+    demo: ClassVar[Mapping[str, Any]] = {"items": 300, "size": 96, "classes": 8}
 
     classes: int = 12
     size: int = 256
     noise: Fraction = 0.2
 
 
-def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
-    """Write `items` photographs below a folder: one in five for the test, one in five of the others to validate."""
-    _refuse(scenes)
+def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
+    """Write a data set of `items` photographs: one in five for test, one in five of the others for val."""
+    _check(scenes)
     tests = test_share(items)
     validation = test_share(items - tests)
-    counts = dict(zip(PARTS, (items - tests - validation, validation, tests), strict=True))
-    for part in PARTS:
-        (folder / f"{part}_set").mkdir(parents=True, exist_ok=True)
-        names = [f"{part}_{number:06d}.jpg" for number in range(counts[part])]
-        label = np.array(make_each(counts[part], _maker(folder, part, seed, scenes), f"{part} photographs"), np.int64)
-        if part != "test":
-            write_table(folder / f"{part}_labels.csv", {"img_name": names, "label": number_text(label)})
+    counts = dict(zip(SPLITS, (items - tests - validation, validation, tests), strict=True))
+    for split in SPLITS:
+        (folder / f"{split}_set").mkdir(parents=True, exist_ok=True)
+        names = [f"{split}_{number:06d}.jpg" for number in range(counts[split])]
+        label = np.array(
+            make_each(counts[split], _maker(folder, split, seed, scenes), f"{split} photographs"), np.int64
+        )
+        if split != "test":
+            write_table(folder / f"{split}_labels.csv", {"img_name": names, "label": number_text(label)})
             continue
         write_table(folder / "solution.csv", {"image_name": names, "label": number_text(label)})
-        guesses = {f"pred{rank + 1}": [str(rank)] * len(names) for rank in range(3)}
-        write_table(folder / "sample_submission.csv", {"image_name": names, **guesses})
+        placeholders = {f"pred{rank + 1}": [str(rank)] * len(names) for rank in range(3)}
+        write_table(folder / "sample_submission.csv", {"image_name": names, **placeholders})
     lines = [f"{number} {dish(number).name}\n" for number in range(scenes.classes)]
     (folder / "class_list.txt").write_text("".join(lines), encoding="utf-8")
 
 
-def _refuse(scenes: Scenes) -> None:
+def _check(scenes: SceneOptions) -> None:
     problems = Problems()
     if scenes.classes > LARGEST:
         found, expected = f"classes={scenes.classes}", f"{LARGEST} classes at most"
-        problems.add(Problem("bad_option", "scenes", found, expected, "give fewer classes"))
+        problems.add(Problem("bad_option", "scene options", found, expected, "give fewer classes"))
     if not SMALLEST <= scenes.size <= SIDES[1]:
         found, expected = f"size={scenes.size}", f"{SMALLEST} to {SIDES[1]} pixels"
-        problems.add(Problem("bad_option", "scenes", found, expected, "give e.g. 256"))
+        problems.add(Problem("bad_option", "scene options", found, expected, "give e.g. 256"))
     problems.raise_if_any()
 
 
-def _maker(folder: Path, part: str, seed: int, scenes: Scenes) -> Callable[[int], int]:
-    """What makes the photograph of a number in this part, and says its label."""
+def _maker(folder: Path, split: str, seed: int, scenes: SceneOptions) -> Callable[[int], int]:
+    """A function that writes the photograph of a number in this split and returns its label."""
 
     def make(number: int) -> int:
-        rng = stream(seed, PARTS.index(part), number)
-        shown = int(rng.integers(scenes.classes))
-        label = _misnamed(rng, shown, scenes) if part == "train" else shown
-        picture = photograph(rng, dish(shown), scenes.size)
-        save_jpeg(folder / f"{part}_set" / f"{part}_{number:06d}.jpg", picture, int(rng.integers(78, 96)))
+        rng = stream(seed, SPLITS.index(split), number)
+        true = int(rng.integers(scenes.classes))
+        label = _noisy_label(rng, true, scenes) if split == "train" else true
+        image = photograph(rng, dish(true), scenes.size)
+        save_jpeg(folder / f"{split}_set" / f"{split}_{number:06d}.jpg", image, int(rng.integers(78, 96)))
         return label
 
     return make
 
 
-def _misnamed(rng: np.random.Generator, shown: int, scenes: Scenes) -> int:
-    """The label that a training photograph gets: most often the right one."""
+def _noisy_label(rng: np.random.Generator, true: int, scenes: SceneOptions) -> int:
+    """The label of a training photograph: the true one, or with probability `noise` a wrong one."""
     if rng.random() >= scenes.noise or scenes.classes == 1:
-        return shown
-    others = look_alikes(shown, scenes.classes)
+        return true
+    others = look_alikes(true, scenes.classes)
     if not others or rng.random() >= CONFUSED:
-        others = [other for other in range(scenes.classes) if other != shown]
+        others = [other for other in range(scenes.classes) if other != true]
     return int(rng.choice(others))

@@ -1,8 +1,9 @@
-"""Lyft 3D object detection: 3D volumes of nine classes in lidar sweeps. See card.md."""
+"""Lyft 3D object detection: 3D boxes of nine classes in lidar sweeps. See card.md."""
 
 from pathlib import Path
 
 from tallymark.challenges.lyft import dialect
+from tallymark.challenges.lyft.distances import SCORE_OPTIONS, analyze
 from tallymark.challenges.lyft.rule import RuleOptions, score
 from tallymark.core.registry import Challenge
 
@@ -16,4 +17,6 @@ CHALLENGE = Challenge(
     dialect=dialect,
     folder=Path(__file__).parent,
     package=__name__,
+    score_options=SCORE_OPTIONS,
+    analyze=analyze,
 )

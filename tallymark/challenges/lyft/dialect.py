@@ -1,7 +1,6 @@
-"""Files of the lyft challenge: volumes as `confidence x y z width length height yaw class`, one row per sample.
+"""Files of the lyft challenge: 3D boxes as `confidence x y z width length height yaw class`, one row per sample.
 
-World coordinates in metres. The truth has the same form without the confidence. A submission may also be a file of
-results as nuScenes has them.
+World coordinates, in metres. The truth has no confidence. A submission may also be a nuScenes results file.
 """
 
 from __future__ import annotations
@@ -21,19 +20,11 @@ from tallymark.submission.prediction_string import PredictionStringColumn, Predi
 
 FORMS = ("official", "nuscenes")
 CLASSES = (
-    "car",
-    "other_vehicle",
-    "bus",
-    "truck",
-    "bicycle",
-    "motorcycle",
-    "pedestrian",
-    "animal",
-    "emergency_vehicle",
-)
-VOLUME = ("center_x", "center_y", "center_z", "width", "length", "height", "yaw", "class_name")
-TRUTH = PredictionStringColumn("Id", "PredictionString", VOLUME, word=True)
-SHEET = PredictionStringColumn("Id", "PredictionString", ("confidence", *VOLUME), word=True)
+    "car", "other_vehicle", "bus", "truck", "bicycle", "motorcycle", "pedestrian", "animal", "emergency_vehicle",
+)  # fmt: skip
+CUBOID = ("center_x", "center_y", "center_z", "width", "length", "height", "yaw", "class_name")
+TRUTH = PredictionStringColumn("Id", "PredictionString", CUBOID, word=True)
+SHEET = PredictionStringColumn("Id", "PredictionString", ("confidence", *CUBOID), word=True)
 
 columns = SHEET.columns
 filler = SHEET.filler
@@ -41,7 +32,7 @@ folder_ids = sample_tokens
 
 
 def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Cuboids] | None:
-    """train.csv, with 8 tokens a volume; 9 with a leading confidence are read as well."""
+    """train.csv, with 8 values per 3D box; 9 values, with a leading confidence, are read as well."""
     rows = TRUTH.open(path, problems)
     if rows is None:
         return None
@@ -64,7 +55,7 @@ def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Ann
 
 def _annotations(records: PredictionStrings, rule_options: RuleOptions, problems: Problems) -> Annotations[Cuboids]:
     flat = records.values[:, -4:-1].min(axis=1, initial=1) <= 0
-    expected, remedy = "width, length and height above 0", "mend or drop the volume"
+    expected, remedy = "width, length and height above 0", "correct or remove the 3D box"
     records = records.refuse(flat, problems, "nonpositive_size", expected, remedy)
     classes = CLASSES
     if rule_options.unknown_class == "keep":
@@ -95,16 +86,16 @@ def write(annotations: Annotations[Cuboids], path: str | Path, form: str) -> Non
 
 
 def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[str, str]]:
-    return SHEET.repair(rows, note, lambda tokens: _mend_volume(tokens, rule_options), words=CLASSES)
+    return SHEET.repair(rows, note, lambda tokens: _repair_cuboid(tokens, rule_options), words=CLASSES)
 
 
-def _mend_volume(tokens: list[str], rule_options: RuleOptions) -> tuple[list[str] | None, str]:
+def _repair_cuboid(tokens: list[str], rule_options: RuleOptions) -> tuple[list[str] | None, str]:
     if not all(is_number(token) for token in tokens[:-1]):
-        return None, "dropped an unreadable volume"
+        return None, "dropped an unreadable 3D box"
     if any(float(token) <= 0 for token in tokens[4:7]):
-        return None, "dropped a volume without size"
-    if tokens[-1] not in CLASSES and (small := tokens[-1].lower()) in CLASSES:
-        return [*tokens[:-1], small], "wrote a class in small letters"
+        return None, "dropped a 3D box without size"
+    if tokens[-1] not in CLASSES and (lower := tokens[-1].lower()) in CLASSES:
+        return [*tokens[:-1], lower], "wrote a class name in lower case"
     if tokens[-1] not in CLASSES and rule_options.unknown_class == "error":
-        return None, "dropped a volume of an unknown class"
+        return None, "dropped a 3D box of an unknown class"
     return tokens, ""

@@ -1,4 +1,4 @@
-"""The lyft data set: 13 tables, sweeps and pictures for train and for test, and train.csv."""
+"""The lyft data set: 13 linked tables, sweeps and camera images for train and for test, and train.csv."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lyft rules: the text's mean of TP / (TP + FP + FN), and the two other numbers that are called "Lyft mAP"."""
+"""The lyft rules: the mean of TP / (TP + FP + FN) of the text, and the two metrics that are called "Lyft mAP"."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import polars as pl
 
 from tallymark.core import options as options_module
 from tallymark.data.annotations import Annotations, align_classes
 from tallymark.geometry import Cuboids
+from tallymark.scoring.by_class import class_table, item_and_class, mean_of_rows
 from tallymark.scoring.matching import Match
 from tallymark.scoring.precision import average_precision
 from tallymark.scoring.score import (
@@ -31,13 +31,15 @@ TWENTIETHS = tuple(range(10, 20))
 
 @dataclass(frozen=True)
 class RuleOptions(options_module.RuleOptions):
-    """Points that the text leaves open, with what we take it to say.
+    """Points that the official text leaves open.
 
-    metric: `text` as written; `sdk`: per class over the whole set, area under the precision envelope;
-        `mlebench`: the same per sample, over the classes of that sample's truth.
-    class_mode: (text) a hit needs the same class; `agnostic` does not ask; `per_class_mean` scores each class alone.
-    iou_comparison, match, empty_image: as for wheat; the last two for `text` only.
-    unknown_class: a class that is not one of the nine is refused, or kept as one that nothing matches.
+    metric: `text` as written; `sdk`: average precision per class over the whole set; `mlebench`: average precision per
+        sample, over the classes of that sample's truth.
+    class_mode: (text) a match needs the same class; `agnostic` ignores classes; `per_class_mean` averages over classes.
+    iou_comparison: a match needs an IoU greater than (`gt`) the threshold, or at least equal (`ge`).
+    match: (text) a prediction takes the best unmatched truth, or misses if the best overall is taken.
+    empty_image: (text) a sample without truth and predictions is skipped, or scores one or zero.
+    unknown_class: a class other than the nine is an error, or kept as one that matches nothing.
     """
 
     metric: Literal["text", "mlebench", "sdk"] = "text"
@@ -51,62 +53,59 @@ class RuleOptions(options_module.RuleOptions):
 def score(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rule_options: RuleOptions) -> Score:
     """Score predictions that list the same items as the truth."""
     truth, predicted = align_classes(truth, predicted)
-    return (
-        _text(truth, predicted, rule_options)
-        if rule_options.metric == "text"
-        else _precision(truth, predicted, rule_options)
-    )
+    by_text = rule_options.metric == "text"
+    return (_score_by_text if by_text else _score_by_ap)(truth, predicted, rule_options)
 
 
-def _text(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rule_options: RuleOptions) -> Score:
+def _score_by_text(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rule_options: RuleOptions) -> Score:
     agnostic = rule_options.class_mode == "agnostic"
     found = _sweep(truth, predicted, rule_options, rule_options.match, 1 if agnostic else len(truth.classes))
     if rule_options.class_mode == "per_class_mean":
-        value = _mean_where_any(critical_success(found).reshape(len(truth.items), len(truth.classes)))
+        value = mean_of_rows(critical_success(found).reshape(len(truth.items), len(truth.classes)))
     else:
         value = critical_success(found.pool(len(truth.items)))
-    classes = None if agnostic else _class_table(truth, predicted, found, None)
-    return swept_score(
-        "lyft", rule_options, truth, predicted, found, fill_empty(value, rule_options.empty_image), classes
-    )
+    value = fill_empty(value, rule_options.empty_image)
+    table = None if agnostic else class_table(truth, predicted, found)
+    return swept_score("lyft", rule_options, truth, predicted, found, value, table)
 
 
-def _precision(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rule_options: RuleOptions) -> Score:
-    """The two average-precision metrics. Each prediction goes to its best truth, or misses if that is taken."""
-    items, kinds = len(truth.items), len(truth.classes)
-    found = _sweep(truth, predicted, rule_options, "best_overall", kinds)
+def _score_by_ap(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rule_options: RuleOptions) -> Score:
+    """The two average-precision metrics. A prediction matches its best truth, or misses if that one is taken."""
+    items = len(truth.items)
+    classes = len(truth.classes)
+    found = _sweep(truth, predicted, rule_options, "best_overall", classes)
     by_sample = rule_options.metric == "mlebench"
-    truths = np.bincount(_group(truth, kinds), minlength=items * kinds)
-    group = _group(predicted, kinds) if by_sample else predicted.labels
-    # Ties in confidence: order of the ids, then of the string, so that the order of rows does not matter.
+    truths = np.bincount(item_and_class(truth, classes), minlength=items * classes)
+    group = item_and_class(predicted, classes) if by_sample else predicted.labels
+    # Ties in confidence are broken by id, then by position in the row, so that the order of rows does not matter.
     id_rank = truth.items.ids.rank("ordinal").to_numpy()[predicted.item]
     order = np.lexsort((id_rank, -predicted.scores, group))
     group, item = group[order], predicted.item[order]
     hit = np.zeros((len(TWENTIETHS), len(predicted)), bool)
-    rows = np.flatnonzero(found.matched.any(axis=1))  # one pair for each prediction at most, under best_overall
+    rows = np.flatnonzero(found.matched.any(axis=1))  # at most one pair per prediction, under best_overall
     hit[:, np.argsort(order)[found.pairs.second[rows]]] = found.matched[rows].T
 
     def per_class(weight: np.ndarray) -> np.ndarray:
-        """The average precision of each (sample and) class, mean over thresholds."""
-        expected = truths * np.repeat(weight, kinds)
+        """The average precision of each (sample and) class, averaged over thresholds."""
+        expected = truths * np.repeat(weight, classes)
         if not by_sample:
-            expected = expected.reshape(items, kinds).sum(axis=0)
+            expected = expected.reshape(items, classes).sum(axis=0)
         return np.mean([average_precision(at_one, group, expected, weight[item]) for at_one in hit], axis=0)
 
     ones = np.ones(items)
     precision = per_class(ones)
     if by_sample:
-        value = _mean_where_any(precision.reshape(items, kinds))
+        value = mean_of_rows(precision.reshape(items, classes))
 
         def total(weight: np.ndarray) -> float:
-            # The published grader has no number as soon as one sample has no truth.
+            # The published grader returns no score if any sample has no truth.
             drawn = value[weight > 0]
             return float("nan") if np.isnan(drawn).any() else weighted_mean(value, weight)
     else:
         value = np.full(items, np.nan)
 
         def total(weight: np.ndarray) -> float:
-            return float(_mean_where_any(per_class(weight)[None])[0])
+            return float(mean_of_rows(per_class(weight)[None])[0])
 
     return Score(
         "lyft",
@@ -116,56 +115,24 @@ def _precision(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rul
         item_table(truth, predicted, value),
         total=total,
         counts=threshold_counts(found),
-        classes=_class_table(truth, predicted, found, None if by_sample else precision),
-        without="a sample has no truth, and then the published grader has no number"
-        if by_sample
-        else "there is no truth",
+        classes=class_table(truth, predicted, found, None if by_sample else precision),
+        without="a sample has no truth: the published grader has no score then" if by_sample else "there is no truth",
         find_pairs=lambda: pair_table(truth, predicted, found),
     )
 
 
 def _sweep(
-    truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rule_options: RuleOptions, match: Match, kinds: int
+    truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rule_options: RuleOptions, match: Match, classes: int
 ) -> Sweep:
-    """Match within each item and class (`kinds` classes; 1: classes do not matter)."""
+    """Match within each item and class; with 1 class, across classes."""
     return sweep(
         truth.shapes,
         predicted.shapes,
-        _group(truth, kinds),
-        _group(predicted, kinds),
-        len(truth.items) * kinds,
+        item_and_class(truth, classes),
+        item_and_class(predicted, classes),
+        len(truth.items) * classes,
         twentieths=TWENTIETHS,
         confidence=predicted.scores,
         comparison=rule_options.iou_comparison,
         mode=match,
     )
-
-
-def _group(annotations: Annotations[Cuboids], kinds: int) -> np.ndarray:
-    return annotations.item if kinds == 1 else annotations.item * kinds + annotations.labels
-
-
-def _mean_where_any(values: np.ndarray) -> np.ndarray:
-    """The mean of each row's values that are not nan; nan for a row of none."""
-    counted = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        mean: np.ndarray = np.where(counted, values, 0).sum(axis=1) / counted.sum(axis=1)
-    return mean
-
-
-def _class_table(
-    truth: Annotations[Cuboids], predicted: Annotations[Cuboids], found: Sweep, precision: np.ndarray | None
-) -> pl.DataFrame:
-    kinds = len(truth.classes)
-    hits = found.hits.reshape(len(truth.items), kinds, len(TWENTIETHS)).sum(axis=0)
-    table = pl.DataFrame(
-        {
-            "class": truth.classes,
-            "truths": np.bincount(truth.labels, minlength=kinds),
-            "predictions": np.bincount(predicted.labels, minlength=kinds),
-            **{f"tp_{5 * k}": hits[:, TWENTIETHS.index(k)] for k in (10, 14, 18)},
-        }
-    )
-    if precision is not None:
-        table = table.with_columns(pl.Series("ap", precision).fill_nan(None))
-    return table.filter((pl.col("truths") > 0) | (pl.col("predictions") > 0))

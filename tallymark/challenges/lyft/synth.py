@@ -1,17 +1,19 @@
-"""Streets in the official files of the lyft challenge: sweeps, pictures, 13 linked tables, train.csv."""
+"""Synthetic streets in the official files of the lyft challenge: sweeps, camera images, 13 linked tables, train.csv."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from tallymark.challenges.lyft.dialect import TRUTH
+from tallymark.core import options
 from tallymark.core.options import Fraction
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.annotations import Annotations
@@ -20,17 +22,24 @@ from tallymark.geometry import Cuboids
 from tallymark.io.tables import write_table
 from tallymark.synthetic.streams import test_share
 from tallymark.synthetic.street.bodies import CLASSES
-from tallymark.synthetic.street.drive import VIEWS, Frame, Rig, map_of, record_drives
+from tallymark.synthetic.street.drive import CHANNELS, Frame, Rig, map_of, record_drives
 from tallymark.synthetic.street.raycast import Lidar
 from tallymark.synthetic.street.tables import ANSWERS, MAP, tables_of
 
 CAMERAS = {"none": 0, "front": 1, "ahead": 3, "around": 6}
-MOST = {"samples_per_scene": 1000, "beams": 256, "columns": 8192, "image_width": 4096}
+LIMITS = {"samples_per_scene": 1000, "beams": 256, "columns": 8192, "image_width": 4096}
 
 
 @dataclass(frozen=True)
-class Scenes:
-    """`traffic` multiplies vehicles and people; the lidar has `noise` in metres and loses a share `drop` of returns."""
+class SceneOptions(options.SceneOptions):
+    """What the streets and sweeps look like.
+
+    beams, columns: resolution of the lidar. noise: of its ranges, in metres. drop: share of returns that are lost.
+    image_width: of the cameras, in pixels. traffic: factor on the number of vehicles and pedestrians.
+    """
+
+    # Samples of one scene are much alike, so the demo has many short scenes.
+    demo: ClassVar[Mapping[str, Any]] = {"items": 120, "samples_per_scene": 4, "cameras": "front"}
 
     samples_per_scene: int = 20
     beams: int = 64
@@ -42,49 +51,46 @@ class Scenes:
     traffic: float = 1.0
 
 
-DEMO = {"items": 120, "samples_per_scene": 4, "cameras": "front"}
-"""Scenes for a quick look: samples of one scene are too much alike to learn much from."""
-
-
-def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
-    """Write so many samples below the folder, one in five of them for testing, in scenes of their own."""
+def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
+    """Write a data set of `items` samples: one in five in the test split, in scenes of their own."""
     problems = Problems()
-    for name, most in MOST.items():
-        if (given := getattr(scenes, name)) > most:
-            problems.add(Problem("bad_option", "scenes", f"{name}={given}", f"at most {most}", "give a smaller number"))
+    for name, limit in LIMITS.items():
+        if (given := getattr(scenes, name)) > limit:
+            found = f"{name}={given}"
+            problems.add(Problem("bad_option", "scene options", found, f"at most {limit}", "give a smaller number"))
     problems.raise_if_any()
-    held = test_share(items)
-    _write_part(folder, "train", items - held, (seed, 0), scenes)
-    if held:
-        _write_part(folder, "test", held, (seed, 1), scenes)
+    tests = test_share(items)
+    _write_split(folder, "train", items - tests, (seed, 0), scenes)
+    if tests:
+        _write_split(folder, "test", tests, (seed, 1), scenes)
 
 
-def _write_part(folder: Path, part: str, samples: int, path: tuple[int, int], scenes: Scenes) -> None:
+def _write_split(folder: Path, split: str, samples: int, path: tuple[int, int], scenes: SceneOptions) -> None:
     for kind in ("data", "lidar", "images", "maps"):
-        (folder / f"{part}_{kind}").mkdir(parents=True, exist_ok=True)
+        (folder / f"{split}_{kind}").mkdir(parents=True, exist_ok=True)
 
     def save(name: str, data: bytes) -> None:
-        (folder / f"{part}_{name}").write_bytes(data)  # `lidar/…` in the tables is in train_lidar or test_lidar
+        (folder / f"{split}_{name}").write_bytes(data)  # `lidar/…` in the tables lies in train_lidar or test_lidar
 
     lidar = Lidar(scenes.beams, scenes.columns, scenes.noise, scenes.drop)
     size = scenes.image_width, -(-scenes.image_width * 9 // 16)
-    rig = Rig(lidar, tuple(VIEWS)[: CAMERAS[scenes.cameras]], size)
-    drives, frames = record_drives(path, samples, scenes.samples_per_scene, scenes.traffic, rig, save, part)
+    rig = Rig(lidar, tuple(CHANNELS)[: CAMERAS[scenes.cameras]], size)
+    drives, frames = record_drives(path, samples, scenes.samples_per_scene, scenes.traffic, rig, save, split)
     tables = tables_of(path[0], drives, frames)
     for name, rows in tables.rows.items():
-        if part == "train" or name not in ANSWERS:
+        if split == "train" or name not in ANSWERS:
             save(f"data/{name}.json", json.dumps(rows).encode())
     save(MAP, map_of(drives))
-    ids = [row["token"] for row in tables.rows["sample"]]
-    answers = "train.csv" if part == "train" else "solution.csv"
+    ids = tables.tokens("sample")
+    answers = "train.csv" if split == "train" else "solution.csv"
     _write_truth(folder / answers, ids, list(chain(*frames)))
-    if part == "test":
+    if split == "test":
         write_table(folder / "sample_submission.csv", {"Id": ids, "PredictionString": [""] * samples})
 
 
 def _write_truth(path: Path, ids: list[str], frames: list[Frame]) -> None:
-    volumes = Cuboids(*np.concatenate([np.stack(frame.volumes.columns) for frame in frames], axis=1))
-    kind = np.concatenate([frame.kind for frame in frames])
-    item = np.repeat(np.arange(len(ids)), [len(frame.kind) for frame in frames])
-    truth = Annotations.from_rows(Items.of(ids), item, volumes, label=kind, classes=CLASSES)
+    cuboids = Cuboids(*np.concatenate([np.stack(frame.cuboids.columns) for frame in frames], axis=1))
+    label = np.concatenate([frame.label for frame in frames])
+    item = np.repeat(np.arange(len(ids)), [len(frame.label) for frame in frames])
+    truth = Annotations.from_rows(Items.of(ids), item, cuboids, label=label, classes=CLASSES)
     TRUTH.write(truth, [*truth.shapes.columns, pl.Series(CLASSES)[truth.labels]], path)

@@ -1,4 +1,4 @@
-"""Airbus ship detection: a mask for each ship on satellite chips. See card.md."""
+"""Airbus ship detection: one mask per ship in satellite images. See card.md."""
 
 from pathlib import Path
 
@@ -16,4 +16,5 @@ CHALLENGE = Challenge(
     dialect=dialect,
     folder=Path(__file__).parent,
     package=__name__,
+    mask_shape=lambda rule_options: rule_options.shape,
 )

@@ -1,4 +1,4 @@
-"""Files of the ships challenge: one row per ship, `start length` pairs down the columns, pixel 1 the upper left."""
+"""Files of the ships challenge: one row per ship, run-length encoded down the columns; pixel 1 is the upper left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tallymark.geometry import Masks
 from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import Table, number_text, write_table
 from tallymark.submission.dialect import Note, Row
-from tallymark.submission.rle import read_masks, repair_rle, without_contested
+from tallymark.submission.rle import read_masks, remove_overlaps, repair_rle
 from tallymark.submission.table_checks import open_table, read_ids
 
 FORMS = ("official",)
@@ -23,7 +23,7 @@ HEADER = ["ImageId", "EncodedPixels"]
 
 
 def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Masks] | None:
-    """train_ship_segmentations.csv. Overlapping masks are accepted here: only predictions must not overlap."""
+    """train_ship_segmentations.csv. Masks may overlap here: only those of a submission must not."""
     read = _read(path, rule_options, problems, exactly=False)
     return None if read is None else read[0]
 
@@ -61,15 +61,15 @@ def _report_overlaps(masks: Annotations[Masks], table: Table, row: np.ndarray, p
         "overlapping_masks",
         later,
         "EncodedPixels",
-        "masks of one chip without a common pixel",
-        "give each pixel to one ship (tallymark repair does)",
+        "masks of one image without a common pixel",
+        "assign each pixel to one ship (`tallymark repair` does)",
         ids=table.text("ImageId"),
         found=lambda at: f"{pixels[at]} pixels shared with line {partner[at]}",
     )
 
 
 def write(annotations: Annotations[Masks], path: str | Path, form: str) -> None:
-    """One row per mask; chips without one get a blank row."""
+    """One row per mask; images without one get a row with an empty cell."""
     masks = annotations.shapes
     pairs = pl.select(pl.concat_str([number_text(masks.start + 1), number_text(masks.length)], separator=" "))
     owner = np.repeat(np.arange(len(masks)), np.diff(masks.offsets))
@@ -93,9 +93,9 @@ def filler(header: list[str], rule_options: RuleOptions) -> dict[str, str]:
 
 
 def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[str, str]]:
-    """Runs read, clipped, sorted and merged; pixels that two ships claim go to the more confident or earlier one."""
+    """Runs are parsed, clipped, sorted and joined; pixels of two masks go to the more confident or earlier one."""
     masks = [repair_rle(row, "EncodedPixels", rule_options.shape, note) for row in rows]
-    masks = without_contested(rows, masks, note)
+    masks = remove_overlaps(rows, masks, note)
     kept = [" ".join(f"{start} {stop - start}" for start, stop in runs) for runs in masks if runs]
     return [{"EncodedPixels": text} for text in kept or [""]]
 

@@ -19,10 +19,10 @@ from tallymark.io.images import IMAGE, image_size
 from tallymark.io.media import BadMedia
 
 TABLES = {"train": ("train_ship_segmentations_v2.csv", "train_ship_segmentations.csv")}
-LOOKED_AT = 5
-"""Chips whose size is compared with the one that masks are read in."""
+SAMPLED = 5
+"""Images whose size is compared with the rule option `shape`."""
 CELLS = 3
-"""Chips of 768 px are cut from larger scenes in steps of 256 px."""
+"""Images of 768 px are cropped from larger scenes in steps of 256 px."""
 
 
 def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
@@ -47,16 +47,18 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
 
 
 def _has_other_shape(catalog: Catalog, rule_options: RuleOptions, problems: Problems) -> bool:
-    """Whether chips have another size than the reading says, which is a problem: every mask would be another one."""
+    """Report images of another size than the rule option `shape`: all masks would be decoded wrongly."""
     paths = [path for item in np.flatnonzero(catalog.labelled).tolist() if (path := catalog.path(item)) is not None]
     sizes = set()
-    for path in paths[:LOOKED_AT]:
-        with suppress(BadMedia):  # whoever looks at all of them says so
+    for path in paths[:SAMPLED]:
+        with suppress(BadMedia):  # reported when all images are read
             sizes.add(image_size(path))
     if len(sizes) == 1 and (size := sizes.pop()) != rule_options.shape[::-1]:
-        (width, height), (high, wide) = size, rule_options.shape
-        found, expected = f"{width} x {height} px", f"{wide} x {high} px, in which masks are read"
-        remedy = f"give --reading shape={height}x{width}"
+        width, height = size
+        expected_height, expected_width = rule_options.shape
+        found = f"{width} x {height} px"
+        expected = f"{expected_width} x {expected_height} px, as the rule option shape states"
+        remedy = f"give --rule shape={height}x{width}"
         problems.add(Problem("other_shape", str(paths[0]), found, expected, remedy))
         return True
     return False

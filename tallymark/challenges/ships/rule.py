@@ -1,4 +1,4 @@
-"""The ships rule: mean over chips of the mean over IoU 0.50:0.95 of F2 = 5 TP / (5 TP + 4 FN + FP)."""
+"""The ships rule: mean over images of the mean over IoU 0.50:0.95 of F2 = 5 TP / (5 TP + 4 FN + FP)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ TWENTIETHS = tuple(range(10, 20))
 
 @dataclass(frozen=True)
 class RuleOptions(options_module.RuleOptions):
-    """Points that the text leaves open, with what we take it to say.
+    """Points that the official text leaves open.
 
-    shape: height and width of a chip in pixels.
-    iou_comparison: a hit is IoU `gt` the threshold; `ge` is what some public re-implementations do.
-    match: a mask takes the best truth still free; `best_overall` misses if the best is taken.
+    shape: height and width of an image in pixels.
+    iou_comparison: a match needs an IoU greater than (`gt`) the threshold; `ge` as in some public re-implementations.
+    match: a prediction takes the best unmatched truth, or misses if the best overall is taken.
     """
 
     shape: tuple[int, int] = (768, 768)
@@ -32,7 +32,7 @@ class RuleOptions(options_module.RuleOptions):
 
 
 def score(truth: Annotations[Masks], predicted: Annotations[Masks], rule_options: RuleOptions) -> Score:
-    """Score predictions that list the same items as the truth. A chip rightly left empty scores 1."""
+    """Score predictions that list the same items as the truth. An image without ships and predictions scores 1."""
     found = sweep(
         truth.shapes,
         predicted.shapes,

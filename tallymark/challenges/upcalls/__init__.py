@@ -1,10 +1,11 @@
-"""Right-whale upcalls: moments of right-whale upcalls in hydrophone recordings. See card.md."""
+"""Right-whale upcalls: times of right-whale upcalls in hydrophone recordings. See card.md."""
 
 from pathlib import Path
 
 from tallymark.challenges.upcalls import dialect
 from tallymark.challenges.upcalls.rule import RuleOptions, score
 from tallymark.core.registry import Challenge
+from tallymark.scoring.recorded_hours import HOURS_OPTIONS, complete_hours, hours_for_items
 
 CHALLENGE = Challenge(
     name="upcalls",
@@ -17,4 +18,7 @@ CHALLENGE = Challenge(
     folder=Path(__file__).parent,
     package=__name__,
     sparse=True,
+    score_options=HOURS_OPTIONS,
+    complete_rule_options=complete_hours,
+    rule_options_for=hours_for_items,
 )

@@ -19,12 +19,12 @@ from tallymark.submission.prediction_string import is_number
 from tallymark.submission.table_checks import bad_header, open_table, read_ids
 
 FORMS = ("official", "scored")
-"""With the two columns of the challenge; or with a third one, `score`, which the published script ignores."""
+"""The two columns of the challenge, or a third one, `score`, which the published script ignores."""
 HEADER = ["filename", "timestamp"]
 
 
 def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Events] | None:
-    """Both published schemas: `filename,timestamp,label`, or `filename,start,end,label`; there, the middle counts."""
+    """Both published schemas: `filename,timestamp,label`, or `filename,start,end,label`, whose centre counts."""
     table = read_table(path, problems)
     if table is None:
         return None
@@ -37,9 +37,12 @@ def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) 
     if "timestamp" in table.header:
         time = _seconds(table, "timestamp", ids, problems)
     else:
-        start, end = _seconds(table, "start", ids, problems), _seconds(table, "end", ids, problems)
+        start = _seconds(table, "start", ids, problems)
+        end = _seconds(table, "end", ids, problems)
         backward = np.flatnonzero(end < start)
-        table.report(problems, "negative_duration", backward, "end", "an end after the start", "mend the row", ids=ids)
+        table.report(
+            problems, "negative_duration", backward, "end", "an end after the start", "correct the row", ids=ids
+        )
         time, length = (start + end) / 2, end - start
     return _annotations(table, ids, time, length)
 
@@ -54,7 +57,7 @@ def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Ann
 
 
 def _seconds(table: Table, column: str, ids: pl.Series, problems: Problems) -> np.ndarray:
-    """A column of numbers; nan where a cell is none, which is reported."""
+    """A column of numbers; cells that are none are reported, and nan."""
     values = table.text(column).cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
     bad = np.flatnonzero(~np.isfinite(values))
     remedy = "write seconds as a plain decimal number"
@@ -71,7 +74,7 @@ def _annotations(
 
 
 def write(annotations: Annotations[Events], path: str | Path, form: str) -> None:
-    """One row per detection; if scored, with its confidence, where the detections have one."""
+    """One row per detection; in the form `scored` with its confidence, where the detections have one."""
     table = {
         "filename": annotations.items.ids[annotations.item],
         "timestamp": number_text(annotations.shapes.time),
@@ -100,7 +103,7 @@ def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[
 
 
 def folder_ids(folder: Path, problems: Problems) -> list[str]:
-    """Names of recordings, bare and with the folders that they lie in: both are written."""
-    part = test_folder(folder)
-    files = media_files(part, AUDIO_SUFFIXES, problems)
-    return list(dict.fromkeys(name for path in files for name in (path.name, path.relative_to(part).as_posix())))
+    """Names of recordings, with and without the folders that they are in: submissions have either."""
+    root = test_folder(folder)
+    files = media_files(root, AUDIO_SUFFIXES, problems)
+    return list(dict.fromkeys(name for path in files for name in (path.name, path.relative_to(root).as_posix())))

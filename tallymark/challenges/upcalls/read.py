@@ -15,7 +15,7 @@ from tallymark.io.folders import open_folder
 
 SCHEMAS = ({"filename", "timestamp"}, {"filename", "start", "end"})
 ANSWERS = ("solution", "sample_submission", "submission", "folds", "problems")
-"""Beginnings of names of tables that are not annotations."""
+"""Prefixes of the names of tables that are not annotations."""
 
 
 def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
@@ -30,7 +30,7 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
         listed, RECORDING, tables, lambda path: dialect.read_truth(path, rule_options, problems), problems
     )
     if catalog is not None and not tables:
-        expected, remedy = "filename,timestamp or filename,start,end", "name its columns so, if it is meant"
+        expected, remedy = "filename,timestamp or filename,start,end", "rename its columns if it has annotations"
         for path in lists:
             catalog.notes.add(Problem("unused_table", str(path), "other columns", expected, remedy))
     return catalog
@@ -42,6 +42,6 @@ def _is_ours(path: Path) -> bool:
         with path.open("rb") as file:
             first = file.readline(1 << 12).decode("utf-8", "replace").lstrip("\ufeff")
     except OSError:
-        return True  # reading it says why it cannot be read
+        return True  # reported when it is read
     header = {name.strip().strip('"') for name in first.split(",")}
     return any(schema <= header for schema in SCHEMAS)

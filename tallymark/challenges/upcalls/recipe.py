@@ -1,18 +1,11 @@
-"""How to train for upcalls: a second of a rising tone in hours of noise, at another site with another recorder."""
+"""Recipes for upcalls: rising tones of a second in hours of noise, tested at another site with another recorder."""
 
 from tallymark.modalities.audio.recipe import AudioRecipe
 
-SMALL = AudioRecipe().replace(
-    width=16,
-    neck=32,
-    batch_size=16,
-    epochs=30,
-    learning_rate=3e-3,
-    folds=5,
-)
+SMALL = AudioRecipe().replace(width=16, neck=32, epochs=30, batch_size=16, learning_rate=3e-3, folds=5)
 PRESETS = {
     "tiny": SMALL.replace(width=8, neck=16, epochs=24, evaluations=2, ema_decay=0.98, folds=4),
     "small": SMALL,
-    # More of everything; for all seven days of the development set.
+    # A larger network, with one fold for each of the seven days of the development set.
     "full": SMALL.replace(width=32, depth=2, neck=64, batch_size=64, ema_decay=0.9998, folds=7, train_folds=7),
 }

@@ -15,10 +15,10 @@ from tallymark.scoring.score import Score, item_table
 
 @dataclass(frozen=True)
 class RuleOptions:
-    """Points that the text leaves open, with what the published script does.
+    """Points that the official text leaves open; the defaults are those of the published script.
 
-    buffer_s: a detection this many seconds from a call, or nearer, hits it.
-    hours: length of all recordings, for false positives per hour (25 for the official test set).
+    buffer_s: maximum distance in seconds between a detection and the call that it detects.
+    hours: total length of the recordings, for false positives per hour (25 for the official test set).
     """
 
     buffer_s: float = 1.5
@@ -28,16 +28,18 @@ class RuleOptions:
 def score(truth: Annotations[Events], predicted: Annotations[Events], rule_options: RuleOptions) -> Score:
     """Score detections that list the same recordings as the truth.
 
-    As published: a call is found if any detection lies in its window, a detection is false if it lies in no window;
-    so several detections in one window are free, and one detection can find two calls.
+    As published: a call is detected if any detection lies in its window, and a detection is a false positive if it
+    lies in no window. So several detections in one window cost nothing, and one detection can detect two calls.
     """
     recordings = len(truth.items)
     call, detection = truth.shapes.within(predicted.shapes, truth.item, predicted.item, rule_options.buffer_s)
-    found, right = np.zeros(len(truth), bool), np.zeros(len(predicted), bool)
-    found[call], right[detection] = True, True
-    tp = np.bincount(truth.item[found], minlength=recordings)
+    detected = np.zeros(len(truth), bool)
+    detected[call] = True
+    correct = np.zeros(len(predicted), bool)
+    correct[detection] = True
+    tp = np.bincount(truth.item[detected], minlength=recordings)
     fn = truth.counts - tp
-    fp = np.bincount(predicted.item[~right], minlength=recordings)
+    fp = np.bincount(predicted.item[~correct], minlength=recordings)
     precision, recall, f1 = rates(tp.sum(), fp.sum(), fn.sum())
     pairs = _one_to_one(truth, predicted, call, detection)
     details = {
@@ -76,7 +78,7 @@ def rates(tp: float, fp: float, fn: float) -> tuple[float, float, float]:
 def _one_to_one(
     truth: Annotations[Events], predicted: Annotations[Events], call: np.ndarray, detection: np.ndarray
 ) -> np.ndarray:
-    """As many pairs as possible with every call and detection used once: in order of time, the earliest that fits."""
+    """A maximum one-to-one matching of calls and detections: in order of time, the earliest that fits."""
     order = np.lexsort((predicted.shapes.time[detection], call, truth.shapes.time[call]))
     return order[greedy_match(call[order], detection[order])]
 
@@ -96,7 +98,7 @@ def _pair_table(
 
 
 def official_lines(details: dict[str, float], hours: float) -> tuple[str, ...]:
-    """The six lines of the published script, and what the text promises but the script does not print."""
+    """The six lines of the published script, and two numbers that it does not print."""
     return (
         f"True Positives (TP): {details['tp']}",
         f"False Positives (FP): {details['fp']}",

@@ -1,15 +1,18 @@
-"""Made-up recordings in the layout of the upcalls challenge: a bay to learn from, a gulf to be tested in."""
+"""Synthetic recordings in the official layout of the upcalls challenge: a bay to train on, a gulf for the test."""
 
 from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import soundfile
 
+from tallymark.core import options
 from tallymark.core.options import Fraction
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.io.audio import read_audio, total_hours
@@ -22,21 +25,23 @@ from tallymark.synthetic.streams import make_each, stream, test_share
 
 TRAIN, TEST = 0, 1
 DAYS = 7
-"""Recordings are dealt out to the days of a week, then to those of the next."""
-
+"""Recordings are distributed over the days of a week, then over those of the next."""
 LONGEST = 86400
-SLOWEST, FASTEST = 1000, 192000
-"""Samples a second: enough for the calls, and what recorders have."""
+"""Seconds per recording."""
+SAMPLE_RATES = (1000, 192000)
+"""Lowest and highest sample rate in Hz: high enough for the calls, and no more than recorders have."""
 
 
 @dataclass(frozen=True)
-class Scenes:
-    """What the recordings are like.
+class SceneOptions(options.SceneOptions):
+    """What the recordings sound like.
 
-    seconds: length of each. rate, test_rate: samples a second. calls: upcalls an hour, where there are any.
-    quiet: share of recordings without one. clear: share of calls that stand out of the noise.
-    background: a folder of real recordings without calls, of which stretches are taken; else the sea is made up too.
+    seconds: length of each. rate, test_rate: sample rates in Hz. calls: upcalls per hour, in recordings that have any.
+    quiet: share of recordings without calls. clear: share of calls that stand out from the noise.
+    background: a folder of real recordings without calls to mix them into; without it the noise is synthetic too.
     """
+
+    demo: ClassVar[Mapping[str, Any]] = {"seconds": 60, "calls": 200}
 
     seconds: float = 900.0
     rate: int = 2000
@@ -47,24 +52,22 @@ class Scenes:
     background: str = ""
 
 
-DEMO = {"seconds": 60, "calls": 200}
-"""Scenes for a quick look."""
-
-
-def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
-    """Write `items` recordings below a folder, one in five for the test, and the tables of their calls."""
-    _refuse(scenes)
-    sea = Background(Path(scenes.background)) if scenes.background else None
+def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
+    """Write a data set of `items` recordings, one in five in the test split, and the tables of their calls."""
+    _check(scenes)
+    background = Background(Path(scenes.background)) if scenes.background else None
     folder.mkdir(parents=True, exist_ok=True)
     tests = test_share(items)
 
-    def make(waters: Waters, part: int, rate: int, number: int, path: Path) -> np.ndarray:
-        rng = stream(seed, part, number)
-        often = 0.0 if rng.random() < scenes.quiet else scenes.calls
-        if sea is None:
-            samples, calls = record(rng, waters, scenes.seconds, rate, often, scenes.clear)
+    def make(waters: Waters, split: int, rate: int, number: int, path: Path) -> np.ndarray:
+        rng = stream(seed, split, number)
+        per_hour = 0.0 if rng.random() < scenes.quiet else scenes.calls
+        if background is None:
+            samples, calls = record(rng, waters, scenes.seconds, rate, per_hour, scenes.clear)
         else:
-            samples, calls = add_upcalls(rng, sea.stretch(rng, scenes.seconds, rate), rate, often, scenes.clear)
+            samples, calls = add_upcalls(
+                rng, background.excerpt(rng, scenes.seconds, rate), rate, per_hour, scenes.clear
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         soundfile.write(path, samples, rate, subtype="PCM_16")
         return calls
@@ -94,7 +97,7 @@ def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
 
 
 class Background:
-    """Real recordings, as long as they are together."""
+    """Real recordings, from which excerpts are drawn."""
 
     def __init__(self, folder: Path) -> None:
         problems = Problems()
@@ -105,34 +108,34 @@ class Background:
             problems.add(Problem("empty_recording", str(folder), found, "sound", remedy))
         problems.raise_if_any()
 
-    def stretch(self, rng: np.random.Generator, seconds: float, rate: int) -> np.ndarray:
-        """Any so many seconds of any of them; of a shorter one, all of it."""
+    def excerpt(self, rng: np.random.Generator, seconds: float, rate: int) -> np.ndarray:
+        """A random excerpt of a random recording; a shorter recording as a whole."""
         number = rng.choice(len(self.paths), p=self.lengths / self.lengths.sum())
         start = rng.uniform(0, max(self.lengths[number] - seconds, 0))
         try:
             return read_audio(self.paths[number], start, start + seconds, rate)
         except BadMedia as bad:
-            remedy = "replace the file, or take it out of the folder"
+            remedy = "replace the file, or remove it from the folder"
             raise BadInput(Problem(bad.kind, str(self.paths[number]), bad.found, "a recording", remedy)) from None
 
 
-def _refuse(scenes: Scenes) -> None:
+def _check(scenes: SceneOptions) -> None:
     problems = Problems()
     if scenes.seconds > LONGEST:
         found, expected = f"seconds={scenes.seconds}", f"{LONGEST} seconds at most"
-        problems.add(Problem("bad_option", "scenes", found, expected, "make more recordings instead"))
+        problems.add(Problem("bad_option", "scene options", found, expected, "generate more recordings instead"))
     for name, rate in (("rate", scenes.rate), ("test_rate", scenes.test_rate)):
-        if not SLOWEST <= rate <= FASTEST:
-            found, expected = f"{name}={rate}", f"{SLOWEST} to {FASTEST} samples a second"
-            problems.add(Problem("bad_option", "scenes", found, expected, "give e.g. 2000"))
+        if not SAMPLE_RATES[0] <= rate <= SAMPLE_RATES[1]:
+            found, expected = f"{name}={rate}", f"{SAMPLE_RATES[0]} to {SAMPLE_RATES[1]} Hz"
+            problems.add(Problem("bad_option", "scene options", found, expected, "give e.g. 2000"))
     problems.raise_if_any()
 
 
 def _day_name(number: int, seconds: float) -> str:
-    """The file of a training recording, in the folder of its day; those of one day follow one another."""
+    """The file of a training recording, in the folder of its day; recordings of one day are consecutive."""
     slot = math.ceil(seconds)
-    week, place = divmod(number // DAYS, LONGEST // slot)
+    week, slot_number = divmod(number // DAYS, LONGEST // slot)
     day = datetime.date(2009, 3, 28) + datetime.timedelta(days=number % DAYS + DAYS * week)
-    clock = datetime.timedelta(seconds=place * slot)
+    clock = datetime.timedelta(seconds=slot_number * slot)
     day_text, time_text = f"{day:%Y%m%d}", f"{datetime.datetime.min + clock:%H%M%S}"
     return f"NOPP6_EST_{day_text}/NOPP6_EST_{day_text}_{time_text}.wav"

@@ -1,4 +1,4 @@
-"""Global Wheat Detection: boxes of wheat heads in field photographs. See card.md."""
+"""Global Wheat Detection: bounding boxes of wheat heads in field photographs. See card.md."""
 
 from pathlib import Path
 

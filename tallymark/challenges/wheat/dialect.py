@@ -1,4 +1,4 @@
-"""Files of the wheat challenge: boxes as `confidence x y width height` in pixels, one row per photograph."""
+"""Files of the wheat challenge: boxes as `confidence x y width height` in pixels, one row per image."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tallymark.submission.table_checks import open_table, read_ids
 FORMS = ("official",)
 SHEET = PredictionStringColumn("image_id", "PredictionString", ("confidence", "x", "y", "width", "height"))
 SIDE = 1024
-"""The photographs of the challenge are 1024 px square; a repair clips boxes to that."""
+"""Side of the images in pixels; a repair clips boxes to it."""
 
 columns = SHEET.columns
 filler = SHEET.filler
 
 
 def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Boxes] | None:
-    """train.csv: one row per box, `bbox` = "[xmin, ymin, width, height]"; empty: a photograph without boxes."""
+    """train.csv: one row per box, `bbox` = "[xmin, ymin, width, height]"; an empty cell for an image without boxes."""
     table = open_table(path, ("image_id", "bbox"), problems)
     if table is None:
         return None
@@ -39,7 +39,7 @@ def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) 
     inner = cells.str.strip_prefix("[").str.strip_suffix("]")
     brackets = (cells.str.len_bytes() - inner.str.len_bytes()).to_numpy()
     tokens = read_numbers(inner, separator=", ")
-    if np.isnan(tokens.values).any():  # perhaps other blanks around the commas
+    if np.isnan(tokens.values).any():  # perhaps other whitespace around the commas
         inner = inner.str.replace_all(r"\s*,\s*", ", ").str.strip_chars()
         tokens = read_numbers(inner, separator=", ")
     good = (tokens.counts == 4) & (brackets == 2) | (cells.str.len_bytes() == 0).to_numpy()
@@ -51,7 +51,7 @@ def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) 
     table.report(problems, "bad_bbox", bad, "bbox", "[xmin, ymin, width, height]", "write four finite numbers", ids=ids)
     negative = (values[:, 2] < 0) | (values[:, 3] < 0)
     table.report(
-        problems, "negative_size", row[negative], "bbox", "width and height of 0 or more", "mend the box", ids=ids
+        problems, "negative_size", row[negative], "bbox", "width and height of 0 or more", "correct the box", ids=ids
     )
     boxes = Boxes.of(values[~wrong] if wrong.any() else values)
     return Annotations.from_rows(items, item[row[~wrong]], boxes, line=table.line[row[~wrong]])
@@ -75,10 +75,10 @@ def write(annotations: Annotations[Boxes], path: str | Path, form: str) -> None:
 
 
 def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[str, str]]:
-    return SHEET.repair(rows, note, _mend_box)
+    return SHEET.repair(rows, note, _repair_box)
 
 
-def _mend_box(tokens: list[str]) -> tuple[list[str] | None, str]:
+def _repair_box(tokens: list[str]) -> tuple[list[str] | None, str]:
     if not all(is_number(token) for token in tokens):
         return None, "dropped an unreadable box"
     box = Boxes.of(np.array([[float(token) for token in tokens[1:]]]))
@@ -89,7 +89,7 @@ def _mend_box(tokens: list[str]) -> tuple[list[str] | None, str]:
         return tokens, ""
     clipped = box.clip_to(SIDE, SIDE)
     if clipped.area[0] == 0:
-        return None, "dropped a box outside the photograph"
+        return None, "dropped a box outside the image"
     sides = np.concatenate([clipped.x, clipped.y, clipped.width, clipped.height])
     return [tokens[0], *number_text(sides).to_list()], f"clipped a box to {SIDE} x {SIDE} px"
 

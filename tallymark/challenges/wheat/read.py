@@ -1,4 +1,4 @@
-"""The wheat data set: train.csv, train/ and test/. A photograph in train/ without a row has no heads."""
+"""The wheat data set: train.csv, train/ and test/. An image in train/ without a row has no heads."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
 
 
 def _sizes(catalog: Catalog) -> np.ndarray:
-    """Width and height that the table states for each photograph; nan where it does not, or states none, as noted."""
+    """Width and height of each image according to the table; nan where they are missing or invalid."""
     sizes = np.full((len(catalog), 2), np.nan)
     for file in catalog.tables.drop_nulls().unique():
         table = read_table(file, Problems())
@@ -51,10 +51,9 @@ def _sizes(catalog: Catalog) -> np.ndarray:
         for axis, side in enumerate(("width", "height")):
             stated = table.text(side).cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy().copy()
             bad = ~(np.isfinite(stated) & (stated > 0))
-            told = np.flatnonzero(bad & (table.text(side) != "").to_numpy())
-            table.report(
-                catalog.notes, "bad_size", told, side, "pixels, above 0", "mend it, or leave it empty", ids=ids
-            )
+            invalid = np.flatnonzero(bad & (table.text(side) != "").to_numpy())
+            remedy = "correct it, or leave it empty"
+            table.report(catalog.notes, "bad_size", invalid, side, "pixels, above 0", remedy, ids=ids)
             stated[bad] = np.nan
             sizes[at[at >= 0], axis] = stated[at >= 0]
     return sizes

@@ -1,4 +1,4 @@
-"""The wheat rule: mean over photographs of the mean over IoU 0.50:0.75 of TP / (TP + FP + FN)."""
+"""The wheat rule: mean over images of the mean over IoU 0.50:0.75 of TP / (TP + FP + FN)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ TWENTIETHS = tuple(range(10, 16))
 
 @dataclass(frozen=True)
 class RuleOptions(options_module.RuleOptions):
-    """Points that the text leaves open, with what we take it to say.
+    """Points that the official text leaves open.
 
-    iou_comparison: a hit is IoU `gt` the threshold; `ge` is what some public re-implementations do.
-    match: a prediction takes the best truth still free; `best_overall` misses if the best is taken.
-    box_convention: `inclusive` adds one pixel to each side, as an often copied notebook does.
-    empty_image: a photograph without boxes and without predictions is not counted (`skip`), or scores one or zero.
+    iou_comparison: a match needs an IoU greater than (`gt`) the threshold; `ge` as in some public re-implementations.
+    match: a prediction takes the best unmatched truth, or misses if the best overall is taken.
+    box_convention: `inclusive` adds one pixel to width and height, as an often copied notebook does.
+    empty_image: an image without boxes and without predictions is skipped, or scores one or zero.
     """
 
     iou_comparison: IouComparison = "gt"

@@ -1,12 +1,15 @@
-"""Made wheat photographs in the official files."""
+"""Synthetic wheat photographs in the official files of the wheat challenge."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
+from tallymark.core import options
 from tallymark.core.options import Fraction
 from tallymark.io.tables import write_table
 from tallymark.synthetic.field.plots import STYLES, Plot, photograph, prepare
@@ -25,22 +28,20 @@ SOURCES = {
     "usask_1": "rows",
 }
 FOREIGN = {"nau_1": "hazy", "utokyo_1": "amber"}
-"""Places that only the test photographs know, as in the challenge."""
+"""Sources that occur in the test split only, as in the challenge."""
 NAMES = [*SOURCES, *FOREIGN]
-HOLDER = "1.0 0 0 50 50"
-
-
-DEMO = {"items": 100, "size": 256}
+PLACEHOLDER = "1.0 0 0 50 50"
 
 
 @dataclass(frozen=True)
-class Scenes:
-    """What is made.
+class SceneOptions(options.SceneOptions):
+    """What the photographs look like.
 
-    size: side of the photographs in pixels.
-    empty: share of photographs without a head.
-    foreign: share of test photographs from places that are not among the training photographs.
+    size: side in pixels. empty: share of photographs without a head.
+    foreign: share of test photographs from sources that are not in the train split.
     """
+
+    demo: ClassVar[Mapping[str, Any]] = {"items": 100, "size": 256}
 
     size: int = 512
     empty: Fraction = 0.035
@@ -53,12 +54,14 @@ class _Shot:
     boxes: np.ndarray
 
 
-def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
-    """train.csv, train/, test/, sample_submission.csv, and the answers for test/ in solution.csv."""
+def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
+    """Write train.csv, train/, test/, sample_submission.csv, and the truth of test/ in solution.csv."""
     check_side(scenes.size)
     tests = test_share(items)
     counts = (items - tests, tests)
-    places = [[_place(seed, part, number, scenes.foreign) for number in range(counts[part])] for part in (TRAIN, TEST)]
+    places = [
+        [_place(seed, split, number, scenes.foreign) for number in range(counts[split])] for split in (TRAIN, TEST)
+    ]
     used = sorted({*places[TRAIN], *places[TEST]})
     styles = [STYLES[style] for style in (*SOURCES.values(), *FOREIGN.values())]
 
@@ -67,33 +70,34 @@ def write(folder: Path, items: int, seed: int, scenes: Scenes) -> None:
 
     plots = dict(zip(used, make_each(len(used), sow, "growing wheat"), strict=True))
 
-    def shoot(part: int, path: Path, number: int) -> _Shot:
-        rng, place = stream(seed, part, number), places[part][number]
-        picture, boxes = photograph(rng, plots[place], bare=rng.random() < scenes.empty)
-        save_jpeg(path, picture, int(rng.integers(85, 96)))
+    def shoot(split: int, path: Path, number: int) -> _Shot:
+        rng = stream(seed, split, number)
+        place = places[split][number]
+        image, boxes = photograph(rng, plots[place], bare=rng.random() < scenes.empty)
+        save_jpeg(path, image, int(rng.integers(85, 96)))
         return _Shot(NAMES[place], boxes)
 
-    def tour(part: int, name: str, count: int) -> tuple[list[str], list[_Shot]]:
+    def shoot_all(split: int, name: str, count: int) -> tuple[list[str], list[_Shot]]:
         (folder / name).mkdir(parents=True, exist_ok=True)
-        ids = hex_names(seed, part, count)
-        return ids, make_each(count, lambda n: shoot(part, folder / name / f"{ids[n]}.jpg", n), f"{name} photographs")
+        ids = hex_names(seed, split, count)
+        return ids, make_each(count, lambda n: shoot(split, folder / name / f"{ids[n]}.jpg", n), f"{name} photographs")
 
-    _write_boxes(folder / "train.csv", *tour(TRAIN, "train", items - tests), scenes.size, False)
-    ids, shots = tour(TEST, "test", tests)
+    _write_boxes(folder / "train.csv", *shoot_all(TRAIN, "train", items - tests), scenes.size, False)
+    ids, shots = shoot_all(TEST, "test", tests)
     _write_boxes(folder / "solution.csv", ids, shots, scenes.size, True)
-    write_table(folder / "sample_submission.csv", {"image_id": ids, "PredictionString": [HOLDER] * tests})
+    write_table(folder / "sample_submission.csv", {"image_id": ids, "PredictionString": [PLACEHOLDER] * tests})
 
 
-def _place(seed: int, part: int, number: int, foreign: float) -> int:
-    """Where a photograph was taken, as a position in `NAMES`."""
-    rng = stream(seed, PLACES, part, number)
-    if part == TEST and rng.random() < foreign:
+def _place(seed: int, split: int, number: int, foreign: float) -> int:
+    """The source of a photograph, as an index into `NAMES`."""
+    rng = stream(seed, PLACES, split, number)
+    if split == TEST and rng.random() < foreign:
         return len(SOURCES) + int(rng.integers(len(FOREIGN)))
     return int(rng.integers(len(SOURCES)))
 
 
 def _write_boxes(path: Path, ids: list[str], shots: list[_Shot], size: int, with_empty: bool) -> None:
-    """One row per box; the answers also name the photographs without one, the training file does not."""
+    """One row per box; the truth of the test split also lists photographs without one, the training file does not."""
     rows = []
     for photo, shot in zip(ids, shots, strict=True):
         cells = [str(box) for box in shot.boxes.astype(float).tolist()] or [""] * with_empty

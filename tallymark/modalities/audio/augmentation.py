@@ -1,4 +1,4 @@
-"""Changes of levels of sound: another hydrophone, another distance, calls of elsewhere, hidden parts."""
+"""Augmentation of spectrograms: other hydrophones, other distances, pasted calls, and SpecAugment."""
 
 from __future__ import annotations
 
@@ -7,47 +7,51 @@ import numpy as np
 from tallymark.modalities.audio.recipe import AudioRecipe
 
 DECIBELS = 4.0
-"""About so many decibels to a unit of level: noise spreads by that much."""
+"""Decibels per unit of a normalised spectrogram, about the standard deviation of noise."""
+MAX_MASKED_BINS = 8
+MAX_MASKED_SECONDS = 0.4
 
 
 def paste_call(
     rng: np.random.Generator,
-    level: np.ndarray,
+    clip: np.ndarray,
     time: np.ndarray,
     call: np.ndarray,
-    middle: float,
+    center: float,
     recipe: AudioRecipe,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A call of elsewhere, louder or fainter, in a window, if there is room between those that are in it.
+    """A clip (bins, frames) with a call from elsewhere at a random gain, if there is room between its own calls.
 
-    middle: of the call, in frames of its own levels, which may be cut off where its recording begins or ends.
-    Where the call is louder than the window it is heard, elsewhere it is not: levels are logarithms.
+    time: of the calls in the clip, in frames. center: of the pasted call, in frames of its own spectrogram, which may
+    be cut off where its recording begins or ends. Levels are logarithms, so that the louder one of both remains.
     """
-    width, length = level.shape[1], call.shape[1]
+    width = clip.shape[1]
+    length = call.shape[1]
     if not 0 < length < width:
-        return level, time
+        return clip, time
     start = int(rng.integers(0, width - length + 1))
-    moment = start + middle
-    if len(time) and np.abs(time - moment).min() < length:
-        return level, time
+    pasted_time = start + center
+    if len(time) and np.abs(time - pasted_time).min() < length:
+        return clip, time
     gain = rng.uniform(recipe.mix_gain_low_db, recipe.mix_gain_high_db) / DECIBELS
-    mixed = level.copy()
+    mixed = clip.copy()
     mixed[:, start : start + length] = np.maximum(mixed[:, start : start + length], call + gain)
-    return mixed, np.append(time, moment)
+    return mixed, np.append(time, pasted_time)
 
 
-def change_levels(rng: np.random.Generator, level: np.ndarray, recipe: AudioRecipe) -> np.ndarray:
-    """Another response over the bands, and parts that are hidden behind the usual level."""
-    bands, width = level.shape
+def augment_spectrogram(rng: np.random.Generator, clip: np.ndarray, recipe: AudioRecipe) -> np.ndarray:
+    """A spectral tilt, and a masked stretch of time or frequency (Park et al. 2019: SpecAugment)."""
+    bins, width = clip.shape
     if recipe.spectral_tilt_db:
-        across = np.linspace(-0.5, 0.5, bands, dtype=np.float32)[:, None]
-        level = level + np.float32(rng.uniform(-recipe.spectral_tilt_db, recipe.spectral_tilt_db) / DECIBELS) * across
+        slope = np.linspace(-0.5, 0.5, bins, dtype=np.float32)[:, None]
+        clip = clip + np.float32(rng.uniform(-recipe.spectral_tilt_db, recipe.spectral_tilt_db) / DECIBELS) * slope
     if rng.random() < recipe.spec_augment:
-        level = level.copy()
+        clip = clip.copy()
         if rng.random() < 0.5:
-            first = int(rng.integers(0, bands))
-            level[first : first + int(rng.integers(1, 9))] = 0
+            first = int(rng.integers(0, bins))
+            clip[first : first + int(rng.integers(1, MAX_MASKED_BINS + 1))] = 0
         else:
-            first, longest = int(rng.integers(0, width)), max(round(0.4 / recipe.hop_seconds), 2)
-            level[:, first : first + int(rng.integers(1, longest))] = 0
-    return np.ascontiguousarray(level, np.float32)
+            first = int(rng.integers(0, width))
+            longest = max(round(MAX_MASKED_SECONDS / recipe.hop_seconds), 2)
+            clip[:, first : first + int(rng.integers(1, longest))] = 0
+    return np.ascontiguousarray(clip, np.float32)

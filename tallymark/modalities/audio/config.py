@@ -16,15 +16,15 @@ def spectrogram_config(recipe: AudioRecipe) -> SpectrogramConfig:
     config = SpectrogramConfig(**{field.name: values[field.name] for field in fields(SpectrogramConfig)})  # type: ignore[arg-type]  # fields of the same name and type
     problems = Problems()
     lengths = (
-        ("window_seconds", config.window_seconds, config.width),
-        ("hop_seconds", config.hop_seconds, config.step),
+        ("window_seconds", config.window_seconds, config.n_fft),
+        ("hop_seconds", config.hop_seconds, config.hop_length),
     )
     for name, seconds, samples in lengths:
         if samples < 1 or abs(seconds * config.sample_rate - samples) > 1e-6:
             expected = f"a whole number of samples at sample_rate={config.sample_rate}"
             remedy = f"give {name}={max(samples, 1) / config.sample_rate:g}"
             problems.add(Problem("bad_option", "recipe", f"{name}={seconds:g}", expected, remedy))
-    most = max((config.width - 1) // 2 - config.lowest + 1, 0)
+    most = max((config.n_fft - 1) // 2 - config.first_bin + 1, 0)
     if config.n_bins > most or config.n_bins % BLOCK:
         fitting = min(max(round(config.n_bins / BLOCK), 1), most // BLOCK) * BLOCK
         longer = "give a longer window_seconds, a higher sample_rate or a lower fmin"

@@ -1,144 +1,157 @@
-"""The recordings that are learned from: levels are computed once, windows are cut around calls and between them."""
+"""Recordings as training samples: spectrograms are computed once, and clips are cut around calls and between them."""
 
 from __future__ import annotations
 
-import threading
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tallymark.core.problems import EVERY, BadInput, Problem, Problems
+from tallymark.core.problems import BadInput, Problem
 from tallymark.data.catalog import Catalog
-from tallymark.detector.network import LINE
+from tallymark.detector.strides import TIME_STRIDES
 from tallymark.geometry import Events
-from tallymark.inference.pipeline import Model, infer
 from tallymark.io.media import BadMedia
-from tallymark.modalities.audio.augmentation import change_levels, paste_call
+from tallymark.modalities.audio.augmentation import augment_spectrogram, paste_call
 from tallymark.modalities.audio.config import spectrogram_config
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.audio.spectrogram import spectrogram
+from tallymark.modalities.base import Detect, path_of
+from tallymark.modalities.dataset import CachedDataset
 from tallymark.modalities.sample import Sample
 
-NEAR = 3.0
-"""Seconds from a call within which an alarm is not a false one."""
-ALARM = 0.3
-"""The confidence from which a false alarm is worth learning from."""
-KEPT = 4 << 30
-"""Bytes of levels that are kept."""
+TOLERANCE = 3.0
+"""Seconds from a call within which a detection is no false positive."""
+MIN_SCORE = 0.3
+"""Score from which a false positive is a hard negative."""
+CALL_SECONDS = 1.0
+"""Length of calls whose length is not known."""
+CALL_MARGIN = 0.15
+"""Seconds before and after a call that are pasted with it."""
 
 
 class Position(NamedTuple):
-    """A moment in a recording: its number, and a frame."""
+    """A frame of a recording."""
 
     recording: int
     frame: float
 
 
-class AudioDataset:
-    """Windows of the labelled recordings of a catalog."""
+class AudioDataset(CachedDataset[np.ndarray]):
+    """Clips of the labelled recordings of a catalog. Items are spectrograms (bins, frames) in half precision.
+
+    hard_negatives: (n, 2) recording and frame of false positives of an earlier checkpoint.
+    """
 
     def __init__(self, catalog: Catalog, recipe: AudioRecipe) -> None:
-        if catalog.truth is None or not len(catalog):
-            found, remedy = f"{len(catalog)} recordings with truth", "name the folder that has the tables too"
-            raise BadInput(Problem("no_truth", str(catalog.root), found, "recordings to learn from", remedy))
-        self.width, step = round(recipe.clip_seconds / recipe.hop_seconds), LINE[-1]
-        if self.width % step or not self.width:
-            found, near = (
-                f"clip_seconds={recipe.clip_seconds:g}",
-                max(round(self.width / step), 1) * step * recipe.hop_seconds,
-            )
-            expected = f"a multiple of {step} frames of hop_seconds={recipe.hop_seconds:g}, which the network halves"
-            raise BadInput(Problem("bad_option", "recipe", found, expected, f"give e.g. {near:g}"))
-        self.catalog, self.recipe, self.ear = catalog, recipe, spectrogram_config(recipe)
-        self.problems = Problems(EVERY)
-        self._levels: dict[int, np.ndarray] = {}
-        self._lock = threading.Lock()
-        truth: Events = catalog.truth.shapes
-        self.item, self.frame = catalog.truth.item, truth.time / recipe.hop_seconds
-        length = np.full(len(truth), np.nan) if truth.length is None else truth.length
-        self.length = np.where(np.isfinite(length), length, 1.0) / recipe.hop_seconds
-        self.frames = np.array([self._read(item).shape[1] for item in range(len(catalog))])
-        self.usable = np.flatnonzero(self.frames >= 1)
-        if not len(self.usable):
+        super().__init__(catalog)
+        self.recipe = recipe
+        self.width = clip_frames(recipe)
+        self.config = spectrogram_config(recipe)
+        events: Events = self.truth.shapes
+        length = np.full(len(events), np.nan) if events.length is None else events.length
+        length = np.where(np.isfinite(length), length, CALL_SECONDS) / recipe.hop_seconds
+        frame = events.time / recipe.hop_seconds
+        self.frames = np.array([self.load_spectrogram(item).shape[1] for item in range(len(catalog))])
+        self.readable = np.flatnonzero(self.frames >= 1)
+        if not len(self.readable):
             raise BadInput(self.problems)
-        kept = self.frames[self.item] > self.frame
-        self.item, self.frame, self.length = self.item[kept], self.frame[kept], self.length[kept]
-        self.alarms = np.empty((0, 2))
+        kept = self.frames[self.truth.item] > frame
+        self.item = self.truth.item[kept]
+        self.frame = frame[kept]
+        self.length = length[kept]
+        self.hard_negatives = np.empty((0, 2))
 
     def __len__(self) -> int:
-        """So many windows that each moment is seen about once, and each call twice, in an epoch."""
+        """Clips per epoch: so many that each frame is drawn about once, and each call twice."""
         return max(int(self.frames.sum()) // self.width, 2 * len(self.item), 1)
 
-    def window(self, rng: np.random.Generator, item: int, calm: bool) -> Sample:
-        """A window on a call, on a false alarm, or anywhere."""
-        recipe, draw, alarms = self.recipe, rng.random(), self.alarms  # which another thread may replace
-        if draw < recipe.positive_crops and len(self.item):
+    def sample(self, rng: np.random.Generator, item: int, *, mix: bool) -> Sample:
+        """A clip with a call, with a hard negative, or from anywhere; `item` does not matter."""
+        recipe = self.recipe
+        position = self._draw_position(rng)
+        clip, time = self._cut(position.recording, int(position.frame - rng.uniform(0.1, 0.9) * self.width))
+        if mix and rng.random() < recipe.call_mix and len(self.item):
             call = int(rng.integers(len(self.item)))
-            place = Position(int(self.item[call]), float(self.frame[call]))
-        elif rng.random() < recipe.hard_negatives and len(alarms):
-            recording, frame = alarms[int(rng.integers(len(alarms)))]
-            place = Position(int(recording), float(frame))
-        else:
-            share = self.frames[self.usable] / self.frames.sum()
-            recording = int(self.usable[rng.choice(len(self.usable), p=share)])
-            place = Position(recording, float(rng.uniform(0, self.frames[recording])))
-        level, time = self._cut(place.recording, int(place.frame - rng.uniform(0.1, 0.9) * self.width))
-        if not calm and rng.random() < recipe.call_mix and len(self.item):
+            clip, time = paste_call(rng, clip, time, *self.call(call), recipe)
+        clip = augment_spectrogram(rng, clip, recipe)
+        return Sample(clip[..., None], Events(time), np.zeros(len(time), np.int64), np.ones(len(time)))
+
+    def _draw_position(self, rng: np.random.Generator) -> Position:
+        hard_negatives = self.hard_negatives  # which another thread may replace
+        draw = rng.random()
+        if draw < self.recipe.positive_crops and len(self.item):
             call = int(rng.integers(len(self.item)))
-            level, time = paste_call(rng, level, time, *self._call(call), recipe)
-        level = change_levels(rng, level, recipe)
-        calls: Any = Events(time)
-        return Sample(level[..., None], calls, np.zeros(len(time), np.int64), np.ones(len(time)))
+            return Position(int(self.item[call]), float(self.frame[call]))
+        if rng.random() < self.recipe.hard_negatives and len(hard_negatives):
+            recording, frame = hard_negatives[int(rng.integers(len(hard_negatives)))]
+            return Position(int(recording), float(frame))
+        share = self.frames[self.readable] / self.frames.sum()
+        recording = int(self.readable[rng.choice(len(self.readable), p=share)])
+        return Position(recording, float(rng.uniform(0, self.frames[recording])))
 
     def _cut(self, recording: int, start: int) -> tuple[np.ndarray, np.ndarray]:
-        """(bands, width) of levels from a frame on, and the calls in it, in frames."""
-        whole = self._read(recording)
+        """A clip (bins, width) from a frame on, and the times of the calls in it, in frames."""
+        whole = self.load_spectrogram(recording)
         start = int(np.clip(start, 0, max(whole.shape[1] - self.width, 0)))
-        level = whole[:, start : start + self.width].astype(np.float32)
-        level = np.pad(level, ((0, 0), (0, self.width - level.shape[1])))
+        clip = whole[:, start : start + self.width].astype(np.float32)
+        clip = np.pad(clip, ((0, 0), (0, self.width - clip.shape[1])))
         time = self.frame[self.item == recording] - start
-        return level, time[(time >= 0) & (time < self.width)]
+        return clip, time[(time >= 0) & (time < self.width)]
 
-    def _call(self, call: int) -> tuple[np.ndarray, float]:
-        """The levels of a call, with a little around it, and the frame of its middle therein."""
-        whole, half = self._read(int(self.item[call])), self.length[call] / 2 + 0.15 / self.recipe.hop_seconds
-        start, stop = max(int(self.frame[call] - half), 0), int(self.frame[call] + half) + 1
-        return whole[:, start:stop].astype(np.float32), float(self.frame[call]) - start
+    def call(self, number: int) -> tuple[np.ndarray, float]:
+        """The spectrogram of a call with a margin, and the frame of its centre therein."""
+        whole = self.load_spectrogram(int(self.item[number]))
+        half = self.length[number] / 2 + CALL_MARGIN / self.recipe.hop_seconds
+        start = max(int(self.frame[number] - half), 0)
+        stop = int(self.frame[number] + half) + 1
+        return whole[:, start:stop].astype(np.float32), float(self.frame[number]) - start
 
-    def _read(self, item: int) -> np.ndarray:
-        with self._lock:
-            if item in self._levels:
-                return self._levels[item]
-        path, blocks = self.catalog.path(item), [np.empty((self.ear.n_bins, 0), np.float32)]
+    def load_spectrogram(self, item: int) -> np.ndarray:
+        """The spectrogram of a recording, without frames if it cannot be read."""
+        loaded = self.load(item)
+        return np.empty((self.config.n_bins, 0), np.float16) if loaded is None else loaded
+
+    def decode(self, item: int) -> np.ndarray:
+        """The spectrogram up to where the file is damaged, if it is."""
+        blocks = [np.empty((self.config.n_bins, 0), np.float32)]
+        path = path_of(self.catalog, item)
         try:
-            if path is None:
-                raise BadMedia("missing_media", "no file", "get the file, or exclude the item")
-            for block in spectrogram(path, self.ear):  # up to where it is damaged
+            for block in spectrogram(path, self.config):
                 blocks.append(block)
         except BadMedia as bad:
-            place, name = self.catalog.place(item), self.catalog.items.ids[item]
-            self.problems.add(Problem(bad.kind, place, bad.found, "a recording", bad.remedy, item=name))
-        level = np.concatenate(blocks, axis=1).astype(np.float16)
-        with self._lock:
-            if sum(kept.nbytes for kept in self._levels.values()) + level.nbytes <= KEPT:
-                self._levels[item] = level
-        return level
+            self.note(item, bad)
+        return np.concatenate(blocks, axis=1).astype(np.float16)
+
+    def nbytes(self, decoded: np.ndarray) -> int:
+        return decoded.nbytes
 
     @property
     def state(self) -> list[list[float]]:
-        """The false alarms, as plain numbers."""
-        return self.alarms.tolist()
+        """The hard negatives as plain numbers."""
+        return self.hard_negatives.tolist()
 
     @state.setter
-    def state(self, kept: list[list[float]]) -> None:
-        self.alarms = np.array(kept, float).reshape(-1, 2)
+    def state(self, state: list[list[float]]) -> None:
+        self.hard_negatives = np.array(state, float).reshape(-1, 2)
 
-    def mine_hard_negatives(self, model: Model) -> None:
-        """Find where a model hears calls that are not there, to learn from these places."""
-        found = infer(self.catalog, [model], self.recipe, Problems(EVERY), title="mining hard negatives").objects
-        if found is None:
-            return
-        loud = found.filter(found.scores >= ALARM)
-        near = loud.shapes.within(Events(self.frame * self.recipe.hop_seconds), loud.item, self.item, NEAR)[0]
-        false = np.setdiff1d(np.arange(len(loud)), near)
-        self.alarms = np.stack([loud.item[false], loud.shapes.time[false] / self.recipe.hop_seconds], 1)
+    def mine_hard_negatives(self, detect: Detect) -> None:
+        """Find confident detections far from any call."""
+        candidates: Any = detect(self.catalog)
+        confident = candidates.filter(candidates.scores >= MIN_SCORE)
+        calls = Events(self.frame * self.recipe.hop_seconds)
+        near = confident.shapes.within(calls, confident.item, self.item, TOLERANCE)[0]
+        false = np.setdiff1d(np.arange(len(confident)), near)
+        frame = confident.shapes.time[false] / self.recipe.hop_seconds
+        self.hard_negatives = np.stack([confident.item[false], frame], 1)
+
+
+def clip_frames(recipe: AudioRecipe) -> int:
+    """Frames of a training clip; a `BadInput` unless the network can halve them as often as it has to."""
+    frames = round(recipe.clip_seconds / recipe.hop_seconds)
+    step = TIME_STRIDES[-1]
+    if frames % step or not frames:
+        nearest = max(round(frames / step), 1) * step * recipe.hop_seconds
+        expected = f"a multiple of {step} frames of hop_seconds={recipe.hop_seconds:g}, which the network halves"
+        found = f"clip_seconds={recipe.clip_seconds:g}"
+        raise BadInput(Problem("bad_option", "recipe", found, expected, f"give e.g. {nearest:g}"))
+    return frames

@@ -19,7 +19,7 @@ from tallymark.modalities.audio.tiling import audio_tiles, context_frames
 from tallymark.modalities.base import Dataset, ModelInput, fingerprint_file, identity, path_of
 
 if TYPE_CHECKING:
-    from torch import nn
+    from tallymark.detector.encoders import Encoder
 
 
 class AudioModality:
@@ -51,7 +51,7 @@ class AudioModality:
     def peak_distance(self, recipe: AudioRecipe) -> int:
         return max(round(recipe.min_event_gap / recipe.hop_seconds / recipe.stride), 1)
 
-    def encoder(self, recipe: AudioRecipe) -> nn.Module:
+    def encoder(self, recipe: AudioRecipe) -> Encoder:
         from tallymark.detector.encoders import GridEncoder
 
         return GridEncoder(1)

@@ -1,7 +1,7 @@
-"""Spectrograms of recordings of any length and rate: loudness against what is usual around, band by band.
+"""Spectrograms of recordings of any length and sample rate, normalised by the background of each frequency bin.
 
-The same code serves training and prediction, and reads hours in bounded memory: what comes out does not depend on how
-much is read at a time.
+The same code serves training and prediction, and reads hours in bounded memory: the result does not depend on how much
+is read at a time.
 """
 
 from __future__ import annotations
@@ -17,27 +17,21 @@ import numpy as np
 from tallymark.io.audio import resample_stream
 from tallymark.io.media import flush_on_damage
 
-SPREAD = 1.4826
-"""Standard deviations to a median absolute deviation, of normal noise."""
-QUIETEST = 1e-12
-"""Power added before the logarithm, so that silence has one."""
-STEADIEST = 0.2
-"""The smallest spread of a band, in natural logarithms of power: below it a band is a machine's, not the sea's."""
-LOWEST, HIGHEST = -3.0, 8.0
-"""Where levels are cut off."""
-APART = 4
-"""What is usual is made from every so many frames: those between share most of their samples with them."""
+MAD_TO_STD = 1.4826
+"""Standard deviations per median absolute deviation (MAD), of normal noise."""
+MIN_POWER = 1e-12
+"""Added to the power before the logarithm, so that silence has one."""
+MIN_STD = 0.2
+"""Smallest standard deviation of a bin's background, in natural logarithms of power."""
+MIN_LEVEL, MAX_LEVEL = -3.0, 8.0
+"""Levels are clipped to this range."""
+BACKGROUND_STEP = 4
+"""The background is estimated from every fourth frame: those between share most of their samples."""
 
 
 @dataclass(frozen=True)
 class SpectrogramConfig:
-    """How sound is heard.
-
-    hertz: samples a second that it is resampled to. window, hop: seconds of a frame, and from one to the next.
-    low: frequency of the lowest band. bands: how many there are, each 1 / window wide.
-    block: frames that share one estimate of what is usual. around: blocks on either side that it is made from;
-    with 0, each block stands for itself. steady: whether bands are compared with what is usual at all.
-    """
+    """The parameters of a spectrogram; see `AudioRecipe` for each field."""
 
     sample_rate: int = 1000
     window_seconds: float = 0.256
@@ -49,120 +43,121 @@ class SpectrogramConfig:
     background_norm: bool = True
 
     @property
-    def width(self) -> int:
+    def n_fft(self) -> int:
         """Samples of a frame."""
         return round(self.window_seconds * self.sample_rate)
 
     @property
-    def step(self) -> int:
+    def hop_length(self) -> int:
         """Samples from one frame to the next."""
         return round(self.hop_seconds * self.sample_rate)
 
     @property
-    def lowest(self) -> int:
-        """The number of the lowest band, counted from 0 hertz."""
+    def first_bin(self) -> int:
+        """The bin of the Fourier transform that `fmin` falls on."""
         return round(self.fmin * self.window_seconds)
 
-    def count(self, seconds: float) -> int:
+    def frames(self, seconds: float) -> int:
         """Frames of a recording; frame k stands for the time from k to k + 1 hops."""
-        return -(-round(seconds * self.sample_rate) // self.step)
+        return -(-round(seconds * self.sample_rate) // self.hop_length)
 
 
-def spectrogram(path: Path, ear: SpectrogramConfig) -> Iterator[np.ndarray]:
-    """The (bands, frames) levels of a recording, block after block; the last may be shorter."""
-    blocks = power_blocks(resample_stream(path, ear.sample_rate), ear)
-    return background_normalize(blocks, ear) if ear.background_norm else (block / 2 for block in blocks)
+def spectrogram(path: Path, config: SpectrogramConfig) -> Iterator[np.ndarray]:
+    """The levels of a recording in blocks (bins, frames); the last one may be shorter."""
+    blocks = power_blocks(resample_stream(path, config.sample_rate), config)
+    return background_normalize(blocks, config) if config.background_norm else (block / 2 for block in blocks)
 
 
 @flush_on_damage
-def power_blocks(pieces: Iterator[np.ndarray], ear: SpectrogramConfig) -> Iterator[np.ndarray]:
-    """Logarithms of power of the frames, a block at a time. Beyond the ends of the recording there is silence."""
-    before = (ear.width - ear.step) // 2
-    waiting = np.zeros(before, np.float32)
-    wanted = (ear.norm_block - 1) * ear.step + ear.width
+def power_blocks(pieces: Iterator[np.ndarray], config: SpectrogramConfig) -> Iterator[np.ndarray]:
+    """Logarithms of the power in blocks of `norm_block` frames. The recording is padded with silence at both ends."""
+    n_fft, hop = config.n_fft, config.hop_length
+    padding = (n_fft - hop) // 2
+    waiting = np.zeros(padding, np.float32)
+    needed = (config.norm_block - 1) * hop + n_fft
     for piece in pieces:
         waiting = np.concatenate([waiting, piece])
-        while len(waiting) >= wanted:
-            yield _log_power(waiting[:wanted], ear)
-            waiting = waiting[ear.norm_block * ear.step :]
-    while len(waiting) > before:
-        count = min(ear.norm_block, -(-(len(waiting) - before) // ear.step))
-        needed = (count - 1) * ear.step + ear.width
-        yield _log_power(np.pad(waiting, (0, max(needed - len(waiting), 0)))[:needed], ear)
-        waiting = waiting[count * ear.step :]
+        while len(waiting) >= needed:
+            yield _log_power(waiting[:needed], config)
+            waiting = waiting[config.norm_block * hop :]
+    while len(waiting) > padding:
+        count = min(config.norm_block, -(-(len(waiting) - padding) // hop))
+        needed = (count - 1) * hop + n_fft
+        yield _log_power(np.pad(waiting, (0, max(needed - len(waiting), 0)))[:needed], config)
+        waiting = waiting[count * hop :]
 
 
-def _log_power(samples: np.ndarray, ear: SpectrogramConfig) -> np.ndarray:
+def _log_power(samples: np.ndarray, config: SpectrogramConfig) -> np.ndarray:
     import cv2  # its transform, logarithm and transpose are each about twice as fast as others
 
-    count = (len(samples) - ear.width) // ear.step + 1
-    steps = ear.step * samples.itemsize, samples.itemsize
-    frames = np.ndarray((count, ear.width), samples.dtype, np.ascontiguousarray(samples), strides=steps)
-    # The two parts of frequency k are side by side, in columns 2k - 1 and 2k; frequency 0 has but one.
-    first = 2 * ear.lowest - 1
-    parts = cv2.dft(frames * _bell(ear.width), flags=cv2.DFT_ROWS)
+    count = (len(samples) - config.n_fft) // config.hop_length + 1
+    strides = config.hop_length * samples.itemsize, samples.itemsize
+    frames = np.ndarray((count, config.n_fft), samples.dtype, np.ascontiguousarray(samples), strides=strides)
+    # Real and imaginary part of frequency k are in columns 2k - 1 and 2k; frequency 0 has only one.
+    first = 2 * config.first_bin - 1
+    parts = cv2.dft(frames * _hann(config.n_fft), flags=cv2.DFT_ROWS)
     if first < 0:
         parts, first = np.insert(parts, 0, 0, axis=1), 0
-    parts = parts[:, first : first + 2 * ear.n_bins]
+    parts = parts[:, first : first + 2 * config.n_bins]
     squares = np.square(parts)
     power = squares[:, ::2] + squares[:, 1::2]
-    power += np.float32(QUIETEST)
+    power += np.float32(MIN_POWER)
     return cv2.transpose(cv2.log(power))
 
 
 @cache
-def _bell(width: int) -> np.ndarray:
-    """What frames are multiplied by, so that they have no edges."""
-    shape: np.ndarray = np.hanning(width + 1)[:-1].astype(np.float32)
-    return shape
+def _hann(n_fft: int) -> np.ndarray:
+    """The Hann window."""
+    window: np.ndarray = np.hanning(n_fft + 1)[:-1].astype(np.float32)
+    return window
 
 
 @flush_on_damage
-def background_normalize(blocks: Iterator[np.ndarray], ear: SpectrogramConfig) -> Iterator[np.ndarray]:
-    """Each block less what is usual in its band around it, in units of how much that varies.
+def background_normalize(blocks: Iterator[np.ndarray], config: SpectrogramConfig) -> Iterator[np.ndarray]:
+    """Each block minus the background of its bins, divided by the background's standard deviation.
 
-    What is usual is the median of the medians of the blocks around: a call in one of them, or a passing ship's start,
-    does not move it, while another recorder, site or season does.
+    The background is the median over the medians of the surrounding blocks. A call in one of them, or the onset of a
+    passing ship, does not move it, while another recorder, site or season does.
     """
     waiting: deque[np.ndarray] = deque()
-    usual: deque[np.ndarray] = deque()
-    at = 0  # of the block that is to be given next, among those whose medians are kept
+    statistics: deque[np.ndarray] = deque()
+    position = 0  # of the block that is normalised next, among those whose statistics are kept
     for block in blocks:
         waiting.append(block)
-        usual.append(_usual(block[:, ::APART]))
-        if len(usual) - at > ear.norm_context:
-            yield _compared(waiting.popleft(), usual)
-            at += 1
-            if at > ear.norm_context:
-                usual.popleft()
-                at -= 1
+        statistics.append(_median_and_mad(block[:, ::BACKGROUND_STEP]))
+        if len(statistics) - position > config.norm_context:
+            yield _normalize(waiting.popleft(), statistics)
+            position += 1
+            if position > config.norm_context:
+                statistics.popleft()
+                position -= 1
     while waiting:
-        yield _compared(waiting.popleft(), usual)
-        at += 1
-        if at > ear.norm_context:
-            usual.popleft()
-            at -= 1
+        yield _normalize(waiting.popleft(), statistics)
+        position += 1
+        if position > config.norm_context:
+            statistics.popleft()
+            position -= 1
 
 
-def _usual(block: np.ndarray) -> np.ndarray:
-    """(2, rows): the median of each row, and the median of how far its values lie from it."""
+def _median_and_mad(block: np.ndarray) -> np.ndarray:
+    """(2, bins): the median of each bin, and its median absolute deviation."""
     ranked = np.sort(block, axis=1)
-    middle = _middle(ranked.T)
-    ranked -= middle[:, None]
-    away = np.abs(ranked, out=ranked)
-    away.sort(axis=1)
-    return np.stack([middle, _middle(away.T)])
+    median = _median_of_sorted(ranked.T)
+    ranked -= median[:, None]
+    deviation = np.abs(ranked, out=ranked)
+    deviation.sort(axis=1)
+    return np.stack([median, _median_of_sorted(deviation.T)])
 
 
-def _middle(ranked: np.ndarray) -> np.ndarray:
+def _median_of_sorted(ranked: np.ndarray) -> np.ndarray:
     """The medians of values that are sorted along the first axis."""
     last = len(ranked) - 1
-    middle: np.ndarray = (ranked[last // 2] + ranked[last - last // 2]) / 2
-    return middle
+    median: np.ndarray = (ranked[last // 2] + ranked[last - last // 2]) / 2
+    return median
 
 
-def _compared(block: np.ndarray, usual: deque[np.ndarray]) -> np.ndarray:
-    middle, spread = _middle(np.sort(usual, axis=0))[..., None]
-    level = block - middle
-    level /= np.maximum(SPREAD * spread, STEADIEST)
-    return np.clip(level, LOWEST, HIGHEST, out=level)
+def _normalize(block: np.ndarray, statistics: deque[np.ndarray]) -> np.ndarray:
+    median, mad = _median_of_sorted(np.sort(statistics, axis=0))[..., None]
+    level = block - median
+    level /= np.maximum(MAD_TO_STD * mad, MIN_STD)
+    return np.clip(level, MIN_LEVEL, MAX_LEVEL, out=level)

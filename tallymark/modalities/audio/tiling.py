@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tallymark.detector.receptive_field import audio_receptive_field
 from tallymark.detector.strides import BLOCK
 from tallymark.io.media import flush_on_damage
 from tallymark.modalities.audio.recipe import AudioRecipe
@@ -18,10 +19,10 @@ TILE_FRAMES = 8192
 def context_frames(recipe: AudioRecipe) -> int:
     """Frames on either side on which the prediction at a frame depends, in multiples of `BLOCK`.
 
-    That is the receptive field of the network, up to a cell of its coarsest stage more, and the minimum gap between
-    events, within which a stronger peak would suppress it.
+    That is the receptive field of the network, and the minimum gap between events, within which a stronger peak would
+    suppress it.
     """
-    network = 1 + 45 + 60 * (recipe.depth - 1) + 14 + 2 + 16
+    network = audio_receptive_field(recipe.depth, recipe.stride)
     return -(-(network + round(recipe.min_event_gap / recipe.hop_seconds)) // BLOCK) * BLOCK
 
 

@@ -19,7 +19,7 @@ from tallymark.modalities.image.resize import resize_area
 from tallymark.modalities.image.tiling import image_tiles
 
 if TYPE_CHECKING:
-    from torch import nn
+    from tallymark.detector.encoders import Encoder
 
 MAX_SIZE = 1 << 15
 """Maximum `image_size` in pixels."""
@@ -61,7 +61,7 @@ class ImageModality:
     def peak_distance(self, recipe: ImageRecipe) -> int:
         return 1
 
-    def encoder(self, recipe: ImageRecipe) -> nn.Module:
+    def encoder(self, recipe: ImageRecipe) -> Encoder:
         from tallymark.detector.encoders import GridEncoder
 
         return GridEncoder(3)

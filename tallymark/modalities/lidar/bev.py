@@ -1,6 +1,6 @@
-"""The ground seen from above: points of a lidar in the cells of a grid.
+"""Bird's-eye view (BEV): the points of a lidar in the cells of a grid on the ground.
 
-Rows of the grid run along y and columns along x, so that (0, 0) is the cell at x = -reach, y = -reach.
+Rows of the grid run along y and columns along x, so that cell (0, 0) is at x = y = -bev_range.
 """
 
 from __future__ import annotations
@@ -9,22 +9,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MANY = 64
-"""Points in a cell that count as 1: more than a few say little more."""
-BESIDES = 4
-"""Channels besides the slices: highest, lowest, count, lag."""
-LISTED = 6
-"""Columns of `list_points`."""
-EXACT = 1 << 24
-"""Whole numbers below this are exact as float32."""
+FULL_CELL = 64
+"""Points in a cell that count as 1."""
+EXTRA_CHANNELS = 4
+"""Channels besides the height bins: highest and lowest point, count, lag."""
+POINT_FEATURES = 6
+"""Columns of `pillar_points`."""
+MAX_CELLS = 1 << 24
+"""Integers up to this are exact as float32."""
 
 
 @dataclass(frozen=True)
 class BEVGrid:
-    """The part of the world that is seen, and how finely.
+    """bev_range: metres to each side of the vehicle. z_min, z_max: range of heights in metres.
 
-    reach: metres to each side of the vehicle: x and y from -reach to reach. low, high: metres, heights that are seen.
-    cell: metres to a cell. slices: layers that the height is cut into. The upper ends are not part of it.
+    voxel_size: metres per cell. height_bins: into which the heights are divided. Upper ends are excluded.
     """
 
     bev_range: float
@@ -41,113 +40,116 @@ class BEVGrid:
             and self.height_bins > 0
             and self.side > 0
         ):
-            raise ValueError(f"nothing to be seen: {self}")
+            raise ValueError(f"an empty grid: {self}")
 
     @property
     def side(self) -> int:
-        """Cells across."""
+        """Cells along x and along y."""
         return round(2 * self.bev_range / self.voxel_size)
 
     @property
     def channels(self) -> int:
-        """Numbers that `bin_points` has for a cell."""
-        return self.height_bins + BESIDES
+        """Channels of `bin_points`."""
+        return self.height_bins + EXTRA_CHANNELS
 
 
-def bin_points(points: np.ndarray, bird: BEVGrid) -> np.ndarray:
-    """A grid (side, side, channels) float32 of points (n, 5): x, y, z, intensity, seconds before the sample.
+def bin_points(points: np.ndarray, grid: BEVGrid) -> np.ndarray:
+    """A grid (side, side, channels) in float32 of points (n, 5): x, y, z, intensity, seconds before the sample.
 
-    The channels are, for each slice from below, how many points it has; then the highest and the lowest point, as
-    shares of the height that is seen; how many points there are in all; their mean lag in seconds. Counts are
-    logarithms, 1 for `MANY` points. All of it is 0 where there are none.
+    The channels are the number of points in each height bin, the lowest first; the highest and the lowest point, as
+    shares of the range of heights; the number of all points; and their mean lag in seconds. Counts are logarithmic,
+    1 for `FULL_CELL` points. All channels of empty cells are 0.
     """
-    return BEVCanvas(bird).draw(points)
+    return BEVCanvas(grid).draw(points)
 
 
 class BEVCanvas:
-    """A grid that is drawn on again and again: wiping off what was drawn takes far less time than a new one."""
+    """A grid that is drawn on repeatedly: clearing it takes far less time than allocating one."""
 
-    def __init__(self, bird: BEVGrid) -> None:
-        self.bird = bird
-        self._grid = np.zeros((bird.side**2, bird.channels), np.float32)
+    def __init__(self, grid: BEVGrid) -> None:
+        self.grid = grid
+        self._cells = np.zeros((grid.side**2, grid.channels), np.float32)
         self._filled = np.empty(0, np.int64)
 
     def draw(self, points: np.ndarray) -> np.ndarray:
-        """The grid of these points, as `bin_points` describes it; it holds until the next one is drawn."""
-        self._grid[self._filled] = 0
-        self._filled, columns = _describe(points, self.bird)
-        self._grid[self._filled] = columns
-        return self._grid.reshape(self.bird.side, self.bird.side, -1)
+        """The grid of `bin_points`; it is valid until the next call."""
+        self._cells[self._filled] = 0
+        self._filled, channels = _channels(points, self.grid)
+        self._cells[self._filled] = channels
+        return self._cells.reshape(self.grid.side, self.grid.side, -1)
 
 
-def _describe(points: np.ndarray, bird: BEVGrid) -> tuple[np.ndarray, np.ndarray]:
-    """The cells that have points, and the channels of each; few cells have any."""
-    cell, height, seen = _cells(points, bird)
-    lag = points[:, 4].take(seen)
-    in_cell = np.bincount(cell, minlength=bird.side**2)
-    filled = np.flatnonzero(in_cell > 0)
-    place = np.empty(len(in_cell), np.int64)
-    place[filled] = np.arange(len(filled))
-    at, count = place[cell], in_cell[filled]
-    column = np.empty((len(filled), bird.channels), np.float32)
-    slices = np.bincount(
-        at * bird.height_bins + (height * bird.height_bins).astype(np.int64),
-        minlength=column.shape[0] * bird.height_bins,
+def _channels(points: np.ndarray, grid: BEVGrid) -> tuple[np.ndarray, np.ndarray]:
+    """The cells with any points, which are few, and the channels of each."""
+    cell, height, inside = _cells(points, grid)
+    lag = points[:, 4].take(inside)
+    per_cell = np.bincount(cell, minlength=grid.side**2)
+    filled = np.flatnonzero(per_cell > 0)
+    index = np.empty(len(per_cell), np.int64)
+    index[filled] = np.arange(len(filled))
+    own = index[cell]
+    count = per_cell[filled]
+    channels = np.empty((len(filled), grid.channels), np.float32)
+    bins = np.bincount(
+        own * grid.height_bins + (height * grid.height_bins).astype(np.int64),
+        minlength=channels.shape[0] * grid.height_bins,
     )
-    column[:, : bird.height_bins] = _many(slices).reshape(-1, bird.height_bins)
-    highest, lowest = np.zeros(len(filled), np.float32), np.ones(len(filled), np.float32)
-    np.maximum.at(highest, at, height)
-    np.minimum.at(lowest, at, height)
-    column[:, -4], column[:, -3], column[:, -2] = highest, lowest, _many(count)
-    column[:, -1] = np.bincount(at, lag, minlength=len(filled)) / count if lag.any() else 0
-    return filled, column
+    channels[:, : grid.height_bins] = _log_count(bins).reshape(-1, grid.height_bins)
+    highest = np.zeros(len(filled), np.float32)
+    lowest = np.ones(len(filled), np.float32)
+    np.maximum.at(highest, own, height)
+    np.minimum.at(lowest, own, height)
+    channels[:, -4] = highest
+    channels[:, -3] = lowest
+    channels[:, -2] = _log_count(count)
+    channels[:, -1] = np.bincount(own, lag, minlength=len(filled)) / count if lag.any() else 0
+    return filled, channels
 
 
-def pillar_points(points: np.ndarray, bird: BEVGrid, most: int, rng: np.random.Generator | None = None) -> np.ndarray:
-    """Points (n, 5) as a list (most, 6) float32, for a network that learns itself what to make of a cell.
+def pillar_points(points: np.ndarray, grid: BEVGrid, count: int, rng: np.random.Generator | None = None) -> np.ndarray:
+    """Points (n, 5) as a list (count, 6) in float32, for `PillarEncoder`.
 
-    The columns are the number of the cell (row * side + column); how far the point is from the middle of its cell
-    along x and along y, in cells; its height as a share of what is seen; its lag in seconds; and how far the vehicle
-    is, 1 at `reach`. Of more than `most` points some are left out: by lot, or evenly without `rng`. Where there are
-    fewer, the list ends with rows of which the cell is -1 and the rest 0.
+    The columns are the cell (row * side + column); the offset from the centre of the cell along x and y, in cells; the
+    height as a share of the range; the lag in seconds; and the distance from the vehicle, 1 at `bev_range`. More than
+    `count` points are subsampled: at random, or evenly without `rng`. Fewer are padded with cell -1 and zeros.
     """
-    if bird.side**2 > EXACT:
-        raise ValueError(f"the cells of a grid of {bird.side} x {bird.side} cannot be numbered in float32")
-    cell, height, seen = _cells(points, bird)
-    if len(seen) > most:
+    if grid.side**2 > MAX_CELLS:
+        raise ValueError(f"the cells of a grid of {grid.side} x {grid.side} cannot be numbered in float32")
+    cell, height, inside = _cells(points, grid)
+    if len(inside) > count:
         if rng is None:
-            chosen = np.arange(most) * len(seen) // most
+            chosen = np.arange(count) * len(inside) // count
         else:
-            chosen = rng.choice(len(seen), most, replace=False, shuffle=False)
-        cell, height, seen = cell[chosen], height[chosen], seen[chosen]
-    x, y, lag = (points[:, axis].take(seen) for axis in (0, 1, 4))
-    row, column = np.divmod(cell, bird.side)
-    listed = np.zeros((most, LISTED), np.float32)
+            chosen = rng.choice(len(inside), count, replace=False, shuffle=False)
+        cell, height, inside = cell[chosen], height[chosen], inside[chosen]
+    x, y, lag = (points[:, axis].take(inside) for axis in (0, 1, 4))
+    row, column = np.divmod(cell, grid.side)
+    listed = np.zeros((count, POINT_FEATURES), np.float32)
     listed[:, 0] = -1
-    used = listed[: len(seen)]
+    used = listed[: len(inside)]
     used[:, 0] = cell
-    used[:, 1] = (x + bird.bev_range) / bird.voxel_size - column - 0.5
-    used[:, 2] = (y + bird.bev_range) / bird.voxel_size - row - 0.5
+    used[:, 1] = (x + grid.bev_range) / grid.voxel_size - column - 0.5
+    used[:, 2] = (y + grid.bev_range) / grid.voxel_size - row - 0.5
     used[:, 3] = height
     used[:, 4] = lag
-    used[:, 5] = np.hypot(x, y) / bird.bev_range
+    used[:, 5] = np.hypot(x, y) / grid.bev_range
     return listed
 
 
-def _cells(points: np.ndarray, bird: BEVGrid) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of the points that are seen: their cells, their heights as shares of what is seen, and which they are.
+def _cells(points: np.ndarray, grid: BEVGrid) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of the points inside the grid: their cells, their heights as shares of the range, and their indices.
 
-    What is not finite is not seen.
+    Points that are not finite are outside.
     """
-    column, row = ((points[:, axis] + bird.bev_range) / bird.voxel_size for axis in (0, 1))
-    height = (points[:, 2] - bird.z_min) / (bird.z_max - bird.z_min)
-    inside = (column >= 0) & (column < bird.side) & (row >= 0) & (row < bird.side) & (height >= 0) & (height < 1)
-    seen = np.flatnonzero(inside)
-    cell = row.take(seen).astype(np.int64) * bird.side + column.take(seen).astype(np.int64)
-    return cell, height.take(seen), seen
+    column, row = ((points[:, axis] + grid.bev_range) / grid.voxel_size for axis in (0, 1))
+    height = (points[:, 2] - grid.z_min) / (grid.z_max - grid.z_min)
+    within = (column >= 0) & (column < grid.side) & (row >= 0) & (row < grid.side) & (height >= 0) & (height < 1)
+    inside = np.flatnonzero(within)
+    cell = row.take(inside).astype(np.int64) * grid.side + column.take(inside).astype(np.int64)
+    return cell, height.take(inside), inside
 
 
-def _many(count: np.ndarray) -> np.ndarray:
-    """Counts as logarithms: 0 for none, 1 for `MANY`."""
-    scaled: np.ndarray = (np.log1p(np.arange(count.max(initial=0) + 1)) / np.log1p(MANY)).astype(np.float32)
-    return scaled[count]
+def _log_count(count: np.ndarray) -> np.ndarray:
+    """Counts as logarithms: 0 for none, 1 for `FULL_CELL`."""
+    table: np.ndarray = (np.log1p(np.arange(count.max(initial=0) + 1)) / np.log1p(FULL_CELL)).astype(np.float32)
+    return table[count]

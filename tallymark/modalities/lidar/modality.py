@@ -20,7 +20,7 @@ from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import UPRIGHT, bev_grid, bev_input, read_scan
 
 if TYPE_CHECKING:
-    from torch import nn
+    from tallymark.detector.encoders import Encoder
 
 
 class LidarModality:
@@ -40,7 +40,7 @@ class LidarModality:
         tile = Tile(scan.points, 0, 0, (0, 0, side, side))
         corner = Poses.of(UPRIGHT, (-recipe.bev_range, -recipe.bev_range, 0))
         extent = 2 * recipe.bev_range
-        return ModelInput((extent, extent), [tile], recipe.voxel_size, corner.then(scan.stand))
+        return ModelInput((extent, extent), [tile], recipe.voxel_size, corner.then(scan.pose))
 
     def rasterizer(self, recipe: LidarRecipe) -> Callable[[np.ndarray], np.ndarray]:
         """Each thread draws on a canvas of its own, since clearing one is far quicker than making one."""
@@ -50,7 +50,7 @@ class LidarModality:
         def rasterize(points: np.ndarray) -> np.ndarray:
             if not hasattr(own, "canvas"):
                 own.canvas = BEVCanvas(grid)
-            return bev_input(points, recipe, board=own.canvas)
+            return bev_input(points, recipe, canvas=own.canvas)
 
         return rasterize
 
@@ -62,7 +62,7 @@ class LidarModality:
     def peak_distance(self, recipe: LidarRecipe) -> int:
         return 1
 
-    def encoder(self, recipe: LidarRecipe) -> nn.Module:
+    def encoder(self, recipe: LidarRecipe) -> Encoder:
         from tallymark.detector.encoders import GridEncoder, PillarEncoder
 
         grid = bev_grid(recipe)

@@ -1,1 +1,1 @@
-"""Dishes on plates: photographs of look-alike classes."""
+"""Synthetic photographs of dishes, in families of similar classes."""

@@ -1,7 +1,7 @@
-"""The menu: what dish a class number stands for, so that a class looks the same in every set.
+"""The dish of each class number: a class has the same appearance in every synthetic set.
 
-Classes come in families that look alike. Within a family, dishes share most of what they are made of and differ in
-the second ingredient, its share, how the pieces lie, and a shade of the ground.
+Classes come in families of similar dishes, which share most of their ingredients and differ in the second
+ingredient, its amount, the arrangement of the pieces, and the shade of the base.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Literal
 
 Shape = Literal["round", "ring", "square", "strip", "leaf", "crescent", "wedge", "egg"]
 Pattern = Literal["scatter", "ring", "heap", "half"]
-Colour = tuple[int, int, int]
+Color = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class Ingredient:
-    """Pieces of food: their outline, colour, size (of a plate of radius 1), height, and how many make a portion."""
+    """Pieces of food: outline, colour, size (on a plate of radius 1), height (0 to 255), and pieces per portion."""
 
     shape: Shape
-    colour: Colour
+    color: Color
     size: float
     height: float
     count: int
@@ -27,28 +27,28 @@ class Ingredient:
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of dish: whether it comes in a bowl, its grounds from light to dark, and what goes with it."""
+    """A family of dishes: whether it is served in a bowl, the (light, dark) colours of its bases, its ingredients."""
 
     bowl: bool
-    grounds: tuple[tuple[Colour, Colour], ...]
-    goes: tuple[str, ...]
+    bases: tuple[tuple[Color, Color], ...]
+    ingredients: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Dish:
-    """What a class looks like. portion: count of the second ingredient, as a part of its usual one."""
+    """The appearance of a class. portion: amount of the second ingredient, relative to the usual one."""
 
     name: str
     family: str
     bowl: bool
-    ground: tuple[Colour, Colour]
+    base: tuple[Color, Color]
     main: Ingredient
     second: Ingredient
     pattern: Pattern
     portion: float
 
 
-LARDER = {
+INGREDIENTS = {
     "almond": Ingredient("leaf", (204, 160, 104), 0.06, 12, 26),
     "avocado": Ingredient("crescent", (150, 180, 80), 0.15, 16, 9),
     "bacon": Ingredient("strip", (150, 58, 44), 0.15, 9, 12),
@@ -134,33 +134,34 @@ FAMILIES = {
         ("mushroom", "pea", "carrot", "onion", "tomato", "bean", "corn", "pepper"),
     ),
 }
-TOGETHER = 3
-"""So many look-alikes stand side by side in the list of classes; then the next family comes."""
+CONSECUTIVE = 3
+"""Number of consecutive classes of one family in the list of classes."""
 VARIETIES = 30
 LARGEST = len(FAMILIES) * VARIETIES
 PATTERNS: tuple[Pattern, ...] = ("scatter", "ring", "heap", "half")
 
 
 def place(number: int) -> tuple[str, int]:
-    """Family of a class, and which of its varieties it is."""
-    block, within = divmod(number, TOGETHER)
-    turn, family = divmod(block, len(FAMILIES))
-    return list(FAMILIES)[family], turn * TOGETHER + within
+    """The family of a class, and the number of its variety."""
+    block, within = divmod(number, CONSECUTIVE)
+    cycle, family = divmod(block, len(FAMILIES))
+    return list(FAMILIES)[family], cycle * CONSECUTIVE + within
 
 
 def dish(number: int) -> Dish:
-    """The dish of a class, counted from 0 to `LARGEST` - 1."""
+    """The dish of a class number from 0 to `LARGEST` - 1."""
     name, variety = place(number)
     family = FAMILIES[name]
     first, step = divmod(variety, 5)
-    main, second = family.goes[first], family.goes[(first + 1 + step) % len(family.goes)]
+    main = family.ingredients[first]
+    second = family.ingredients[(first + 1 + step) % len(family.ingredients)]
     return Dish(
         name=f"{main}_{second}_{name}",
         family=name,
         bowl=family.bowl,
-        ground=family.grounds[(first + step // 3) % len(family.grounds)],
-        main=LARDER[main],
-        second=LARDER[second],
+        base=family.bases[(first + step // 3) % len(family.bases)],
+        main=INGREDIENTS[main],
+        second=INGREDIENTS[second],
         pattern=PATTERNS[(first + step) % len(PATTERNS)],
         portion=(1.0, 0.6, 1.4)[variety % 3],
     )

@@ -1,4 +1,4 @@
-"""Laying a dish on a plate: pieces as flat colour and height, seen from above."""
+"""A dish on its plate from above: pieces with a flat colour and a height."""
 
 from __future__ import annotations
 
@@ -8,60 +8,62 @@ from functools import cache
 
 import numpy as np
 
-from tallymark.synthetic.dishes.menu import LARDER, Dish, Ingredient, Pattern, Shape
+from tallymark.synthetic.dishes.menu import INGREDIENTS, Dish, Ingredient, Pattern, Shape
 from tallymark.synthetic.paint import fill, finish, fractal
 
 GARNISH = ("basil", "almond", "pea", "corn", "olive", "onion")
-"""Anything may be strewn over anything: it tells nothing about the class."""
+"""Ingredients that are strewn over any dish: they are not evidence of its class."""
 PLATES = ((246, 245, 240), (232, 226, 212), (60, 62, 66), (120, 150, 170), (196, 150, 110), (250, 250, 250))
 RICE = Ingredient("strip", (244, 238, 222), 0.04, 8, 0)
 
 
 @dataclass
 class Plate:
-    """What is laid so far, seen from above; the plate reaches from -1 to 1 both ways.
+    """The plate from above, with coordinates from -1 to 1 both ways.
 
-    layers: (side, side, 4) bytes: red, green, blue, and how high it is; 0 is where nothing is.
+    layers: (side, side, 4) uint8: red, green, blue, and height; a height of 0 is outside the plate.
     """
 
     rng: np.random.Generator
     layers: np.ndarray
 
     @property
-    def colour(self) -> np.ndarray:
+    def color(self) -> np.ndarray:
         return self.layers[..., :3]
 
     @property
     def height(self) -> np.ndarray:
         return self.layers[..., 3]
 
-    def lay(self, corners: np.ndarray, colour: np.ndarray | tuple[float, ...], height: float) -> None:
-        """One piece, given by its outline, as high as this (0 to 255)."""
-        red, green, blue = colour
+    def add(self, corners: np.ndarray, color: np.ndarray | tuple[float, ...], height: float) -> None:
+        """Add one piece: its outline (n, 2), colour, and height (0 to 255)."""
+        red, green, blue = color
         fill(self.layers, (corners / 1.05 + 1) * (len(self.layers) / 2), (red, green, blue, height))
 
     def strew(self, what: Ingredient, spots: np.ndarray, base: float, scale: float = 1.0) -> None:
-        """Pieces of an ingredient around these spots, (n, 2), each a little different, on food as high as `base`."""
-        rng, count = self.rng, len(spots)
-        turn, size = rng.uniform(0, 2 * np.pi, count), what.size * scale * rng.uniform(0.78, 1.22, count)
-        colours = np.array(what.colour) * rng.uniform(0.82, 1.12, (count, 1)) + rng.normal(0, 7, (count, 3))
+        """Add pieces of an ingredient at these positions (n, 2), with random variation, on food of height `base`."""
+        rng = self.rng
+        count = len(spots)
+        angle = rng.uniform(0, 2 * np.pi, count)
+        size = what.size * scale * rng.uniform(0.78, 1.22, count)
+        colors = np.array(what.color) * rng.uniform(0.82, 1.12, (count, 1)) + rng.normal(0, 7, (count, 3))
         rise = base + what.height * rng.uniform(0.8, 1.6, count)
-        outlines = turned(OUTLINES[what.shape], turn, size) * rng.uniform(0.85, 1.15, (count, 1, 2)) + spots[:, None]
-        for outline, colour, height in zip(outlines, colours, rise, strict=True):
-            self.lay(outline, colour, height)
+        outlines = rotated(OUTLINES[what.shape], angle, size) * rng.uniform(0.85, 1.15, (count, 1, 2)) + spots[:, None]
+        for outline, color, height in zip(outlines, colors, rise, strict=True):
+            self.add(outline, color, height)
             if what.shape == "egg":
                 middle = outline.mean(axis=0)
-                self.lay(middle + 0.45 * (outline - middle), (244, 178, 40), height + 14)
+                self.add(middle + 0.45 * (outline - middle), (244, 178, 40), height + 14)
 
     def cloud(self, coarse: float) -> np.ndarray:
-        """Uneven light and dark from -0.5 to 0.5, in patches up to `coarse` of the plate's width."""
+        """Fractal noise from -0.5 to 0.5; its coarsest wavelength is `coarse` times the width of the plate."""
         side = len(self.layers)
         return fractal(self.rng, side, side, coarse * side, max(2.0, side / 100), 0.7) - np.float32(0.5)
 
 
 @cache
 def circle(count: int = 20) -> np.ndarray:
-    """A circle of radius 1, as this many corners."""
+    """A circle of radius 1 as a polygon of `count` corners."""
     angle = np.linspace(0, 2 * np.pi, count, endpoint=False)
     return np.stack([np.cos(angle), np.sin(angle)], 1)
 
@@ -85,18 +87,20 @@ OUTLINES: dict[Shape, np.ndarray] = {
     "wedge": np.array([[-0.8, -0.55], [0.2, -0.75], [1, 0], [0.2, 0.75], [-0.8, 0.55]]),
     "egg": circle() * (1 + 0.12 * np.sin(3 * np.linspace(0, 2 * np.pi, 20, endpoint=False)))[:, None],
 }
-"""Outlines of pieces, about 1 from the middle."""
+"""Outlines of pieces (n, 2) with a radius of about 1."""
 
 
-def turned(outline: np.ndarray, turn: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """The outline at each angle and size, as (n, corners, 2)."""
-    cos, sin = np.cos(turn) * size, np.sin(turn) * size
+def rotated(outline: np.ndarray, angle: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """The outline rotated by each angle (radians) and scaled by each size, as (n, corners, 2)."""
+    cos = np.cos(angle) * size
+    sin = np.sin(angle) * size
     return outline @ np.stack([cos, sin, -sin, cos], 1).reshape(-1, 2, 2)
 
 
 def _spots(rng: np.random.Generator, count: int, reach: float, pattern: Pattern) -> np.ndarray:
-    """Where pieces lie, within `reach` of the middle."""
-    angle, away = rng.uniform(0, 2 * np.pi, count), reach * np.sqrt(rng.random(count))
+    """Random positions (count, 2) within `reach` of the centre."""
+    angle = rng.uniform(0, 2 * np.pi, count)
+    away = reach * np.sqrt(rng.random(count))
     if pattern == "ring":
         away = reach * rng.normal(0.85, 0.06, count)
     elif pattern == "heap":
@@ -107,7 +111,7 @@ def _spots(rng: np.random.Generator, count: int, reach: float, pattern: Pattern)
 
 
 def _blob(rng: np.random.Generator, reach: float, rough: float) -> np.ndarray:
-    """An uneven round outline."""
+    """An irregular round outline (48, 2)."""
     wave = np.arange(2, 8)
     angle = wave * np.arange(48)[:, None] * (2 * np.pi / 48)
     waves = np.sin(angle + rng.uniform(0, 6, 6)) @ rng.normal(0, rough / wave)
@@ -115,86 +119,92 @@ def _blob(rng: np.random.Generator, reach: float, rough: float) -> np.ndarray:
 
 
 def _shades(dish: Dish) -> tuple[np.ndarray, np.ndarray]:
-    """The light and the dark colour of the dish's ground."""
-    light, dark = dish.ground
+    """The light and the dark colour of the dish's base."""
+    light, dark = dish.base
     return np.array(light, float), np.array(dark, float)
 
 
 def _pizza(plate: Plate, dish: Dish) -> float:
     light, dark = _shades(dish)
-    plate.lay(_blob(plate.rng, 0.92, 0.012), (204, 148, 82), 60)
-    plate.lay(_blob(plate.rng, 0.8, 0.02), dark, 40)
+    plate.add(_blob(plate.rng, 0.92, 0.012), (204, 148, 82), 60)
+    plate.add(_blob(plate.rng, 0.8, 0.02), dark, 40)
     for spot in _spots(plate.rng, 40, 0.72, "scatter"):
         cheese = _blob(plate.rng, plate.rng.uniform(0.08, 0.2), 0.1) + spot
-        plate.lay(cheese, light * plate.rng.uniform(0.92, 1.05), 46)
+        plate.add(cheese, light * plate.rng.uniform(0.92, 1.05), 46)
     return 0.7
 
 
 def _pasta(plate: Plate, dish: Dish) -> float:
-    """A nest of noodles: arcs that lie across one another."""
-    rng, (light, dark) = plate.rng, _shades(dish)
-    plate.lay(_blob(rng, 0.62, 0.04), dark, 40)
+    """A nest of noodles: overlapping arcs."""
+    rng = plate.rng
+    light, dark = _shades(dish)
+    plate.add(_blob(rng, 0.62, 0.04), dark, 40)
     for number, spot in enumerate(_spots(rng, 90, 0.5, "scatter")):
-        bend, start = rng.uniform(0.12, 0.4), rng.uniform(0, 2 * np.pi)
+        bend = rng.uniform(0.12, 0.4)
+        start = rng.uniform(0, 2 * np.pi)
         angle = start + np.linspace(0, rng.uniform(1.1, 3.3), 12)
         arc = np.stack([np.cos(angle), np.sin(angle)], 1)
         outline = np.concatenate([arc * bend, (arc * (bend + 0.036))[::-1]])
-        plate.lay(outline + spot, light + (dark - light) * rng.uniform(0, 0.6), 50 + number * 0.6)
+        plate.add(outline + spot, light + (dark - light) * rng.uniform(0, 0.6), 50 + number * 0.6)
     return 0.56
 
 
 def _rice_bowl(plate: Plate, dish: Dish) -> float:
     light, dark = _shades(dish)
-    plate.lay(_blob(plate.rng, 0.82, 0.01), (light + dark) / 2, 40)
-    plate.strew(replace(RICE, colour=dish.ground[0]), _spots(plate.rng, 220, 0.8, "scatter"), 44)
+    plate.add(_blob(plate.rng, 0.82, 0.01), (light + dark) / 2, 40)
+    plate.strew(replace(RICE, color=dish.base[0]), _spots(plate.rng, 220, 0.8, "scatter"), 44)
     return 0.66
 
 
 def _salad(plate: Plate, dish: Dish) -> float:
     light, dark = _shades(dish)
-    for part in (1.0, 0.5, 0.0):
-        red, green, blue = (light + (dark - light) * part).astype(int).tolist()
+    for mix in (1.0, 0.5, 0.0):
+        red, green, blue = (light + (dark - light) * mix).astype(int).tolist()
         leaf = Ingredient("leaf", (red, green, blue), 0.26, 30, 0)
         plate.strew(leaf, _spots(plate.rng, 22, 0.66, "scatter"), 40)
     return 0.62
 
 
 def _steak(plate: Plate, dish: Dish) -> float:
-    (light, dark), middle = _shades(dish), [-0.15, -0.2]
-    plate.lay(_blob(plate.rng, 0.5, 0.06) * [1.2, 0.8] + middle, (light + dark) / 2, 70)
-    for offset in np.arange(-0.42, 0.5, 0.14):  # the marks of the grill
-        mark = turned(OUTLINES["strip"], np.array([1.2]), np.array([0.28 * np.sqrt(1 - (offset / 0.6) ** 2)]))[0]
-        plate.lay(mark + middle + [offset, 0], dark, 66)
+    light, dark = _shades(dish)
+    middle = [-0.15, -0.2]
+    plate.add(_blob(plate.rng, 0.5, 0.06) * [1.2, 0.8] + middle, (light + dark) / 2, 70)
+    for offset in np.arange(-0.42, 0.5, 0.14):  # grill marks
+        mark = rotated(OUTLINES["strip"], np.array([1.2]), np.array([0.28 * np.sqrt(1 - (offset / 0.6) ** 2)]))[0]
+        plate.add(mark + middle + [offset, 0], dark, 66)
     return 0.72
 
 
 def _liquid(plate: Plate, dish: Dish) -> float:
     """Soup or curry, with drops of oil or cream; curry has rice on one side."""
-    rng, (light, dark) = plate.rng, _shades(dish)
-    plate.lay(_blob(rng, 0.84, 0.004), light + (dark - light) * rng.uniform(0.3, 0.7), 40)
+    rng = plate.rng
+    light, dark = _shades(dish)
+    plate.add(_blob(rng, 0.84, 0.004), light + (dark - light) * rng.uniform(0.3, 0.7), 40)
     if dish.family == "curry":
         plate.strew(RICE, _spots(rng, 150, 0.75, "half") * [1, -1], 48)
     for spot in _spots(rng, 14, 0.7, "scatter"):
-        plate.lay(circle() * rng.uniform(0.01, 0.05) + spot, light * 1.08, 42)
+        plate.add(circle() * rng.uniform(0.01, 0.05) + spot, light * 1.08, 42)
     return 0.66
 
 
 def _cake(plate: Plate, dish: Dish) -> None:
-    """A whole cake from above, or a slice that shows its layers."""
-    rng, (light, dark) = plate.rng, _shades(dish)
+    """A whole cake from above, or a slice with visible layers."""
+    rng = plate.rng
+    light, dark = _shades(dish)
     if rng.random() < 0.5:
-        plate.lay(circle(48) * 0.74, dark, 90)
-        plate.lay(circle(48) * 0.68, light, 110)
+        plate.add(circle(48) * 0.74, dark, 90)
+        plate.add(circle(48) * 0.68, light, 110)
         plate.strew(dish.main, _spots(rng, dish.main.count, 0.58, dish.pattern), 112)
         plate.strew(dish.second, _spots(rng, int(dish.second.count * dish.portion), 0.58, "ring"), 112)
         return
     tip, left, right = np.array([-0.75, 0.1]), np.array([0.55, -0.5]), np.array([0.65, 0.2])
-    deep, layers = np.array([0, rng.uniform(0.35, 0.5)]), 5
+    deep = np.array([0, rng.uniform(0.35, 0.5)])
+    layers = 5
     for layer in range(layers):
         top, bottom = deep * layer / layers, deep * (layer + 1) / layers
-        shade = (light, np.array(dish.main.colour) * 0.6 + 90)[layer % 2] * rng.uniform(0.92, 1.02)
-        plate.lay(np.array([tip + top, right + top, right + bottom, tip + bottom]), shade, 70)
-    plate.lay(np.array([tip, left, right]), dark * 0.4 + light * 0.6, 90)
+        shade = (light, np.array(dish.main.color) * 0.6 + 90)[layer % 2] * rng.uniform(0.92, 1.02)
+        plate.add(np.array([tip + top, right + top, right + bottom, tip + bottom]), shade, 70)
+    plate.add(np.array([tip, left, right]), dark * 0.4 + light * 0.6, 90)
     weight = rng.dirichlet([1.3, 1.3, 1.3], dish.main.count // 2 + 4)
     spots = weight @ np.array([tip, left, right])
     many = max(2, int(len(spots) * 0.35 * dish.portion))
@@ -203,7 +213,7 @@ def _cake(plate: Plate, dish: Dish) -> None:
 
 
 def _each(plate: Plate) -> Iterator[tuple[np.ndarray, float]]:
-    """Where servings stand, in a loose square, and how large they are."""
+    """Position and size of each serving, in a loose square grid."""
     rng = plate.rng
     across = int(rng.integers(2, 4))
     grid = (np.stack(np.meshgrid(np.arange(across), np.arange(across)), -1).reshape(-1, 2) + 0.5) / across * 1.3 - 0.65
@@ -212,30 +222,32 @@ def _each(plate: Plate) -> Iterator[tuple[np.ndarray, float]]:
 
 
 def _sushi(plate: Plate, dish: Dish) -> None:
-    rng, (light, _) = plate.rng, _shades(dish)
-    main, second = (np.array(food.colour, float) for food in (dish.main, dish.second))
+    rng = plate.rng
+    light, _ = _shades(dish)
+    main, second = (np.array(food.color, float) for food in (dish.main, dish.second))
     for spot, size in _each(plate):
-        for reach, colour in ((1.0, light), (0.84, (28, 44, 34)), (0.74, (246, 244, 238))):
-            plate.lay(circle() * size * reach + spot, colour, 92)
-        turn = rng.uniform(0, 2 * np.pi, 1)
-        piece = turned(OUTLINES[dish.main.shape] - [0.3, 0], turn, np.array([size * 0.4]))[0]
-        side = turned(OUTLINES[dish.second.shape] + [0.9, 0.3], turn, np.array([size * 0.26]))[0]
-        plate.lay(piece + spot, main * rng.uniform(0.9, 1.1), 94)
-        plate.lay(side + spot, second * rng.uniform(0.9, 1.1), 98)
+        for reach, color in ((1.0, light), (0.84, (28, 44, 34)), (0.74, (246, 244, 238))):
+            plate.add(circle() * size * reach + spot, color, 92)
+        angle = rng.uniform(0, 2 * np.pi, 1)
+        piece = rotated(OUTLINES[dish.main.shape] - [0.3, 0], angle, np.array([size * 0.4]))[0]
+        side = rotated(OUTLINES[dish.second.shape] + [0.9, 0.3], angle, np.array([size * 0.26]))[0]
+        plate.add(piece + spot, main * rng.uniform(0.9, 1.1), 94)
+        plate.add(side + spot, second * rng.uniform(0.9, 1.1), 98)
 
 
 def _doughnuts(plate: Plate, dish: Dish) -> None:
-    rng, (light, dark) = plate.rng, _shades(dish)
+    rng = plate.rng
+    light, dark = _shades(dish)
     for spot, size in _each(plate):
-        plate.lay(OUTLINES["ring"] * size * 1.06 + spot, (206, 150, 84), 70)
-        plate.lay(OUTLINES["ring"] * size * 0.94 + spot, light + (dark - light) * rng.random(), 96)
+        plate.add(OUTLINES["ring"] * size * 1.06 + spot, (206, 150, 84), 70)
+        plate.add(OUTLINES["ring"] * size * 0.94 + spot, light + (dark - light) * rng.random(), 96)
         for food, portion in ((dish.main, 1.0), (dish.second, 0.5 * dish.portion)):
             angle = rng.uniform(0, 2 * np.pi, max(2, int(portion * food.count * 0.4)))
             around = np.stack([np.cos(angle), np.sin(angle)], 1) * size * rng.normal(0.74, 0.07, (len(angle), 1))
             plate.strew(food, around + spot, 96, 1.45 * size)
 
 
-GROUNDS: dict[str, Callable[[Plate, Dish], float]] = {
+BASES: dict[str, Callable[[Plate, Dish], float]] = {
     "pizza": _pizza,
     "pasta": _pasta,
     "rice_bowl": _rice_bowl,
@@ -244,30 +256,30 @@ GROUNDS: dict[str, Callable[[Plate, Dish], float]] = {
     "soup": _liquid,
     "curry": _liquid,
 }
-"""What lays the ground of a family; it says how far from the middle the ingredients may lie on it."""
+"""Functions that add the base of a family; each returns the radius within which ingredients are placed."""
 SERVINGS: dict[str, Callable[[Plate, Dish], None]] = {"cake": _cake, "sushi": _sushi, "doughnuts": _doughnuts}
-"""What lays the families that come in pieces, each with its own topping."""
+"""Functions for families that are served in pieces, each with its own topping."""
 
 
 def serve(rng: np.random.Generator, dish: Dish, side: int) -> Plate:
-    """The dish on its plate, from above."""
+    """The dish on its plate from above, (side, side) pixels."""
     china = np.array(PLATES[rng.integers(len(PLATES))], float) * rng.uniform(0.92, 1.0)
     plate = Plate(rng, np.zeros((side, side, 4), np.uint8))
     square = not dish.bowl and rng.random() < 0.2
     rim = OUTLINES["square"] * 1.05 if square else circle(64)
-    plate.lay(rim, china, 30)
-    plate.lay(rim * 0.93, china * 0.97, 26)
-    plate.lay(rim * (0.88 if dish.bowl else 0.7), china * 0.93, 4 if dish.bowl else 20)
+    plate.add(rim, china, 30)
+    plate.add(rim * 0.93, china * 0.97, 26)
+    plate.add(rim * (0.88 if dish.bowl else 0.7), china * 0.93, 4 if dish.bowl else 20)
     if dish.family in SERVINGS:
         SERVINGS[dish.family](plate, dish)
     else:
-        reach = GROUNDS[dish.family](plate, dish)
-        plate.colour[:] = finish(plate.colour * (1 + 0.22 * plate.cloud(0.2))[..., None])
+        reach = BASES[dish.family](plate, dish)
+        plate.color[:] = finish(plate.color * (1 + 0.22 * plate.cloud(0.2))[..., None])
         many = rng.uniform(0.75, 1.3)
         second = max(1, round(dish.second.count * dish.portion * 0.6 * many))
         plate.strew(dish.main, _spots(rng, max(2, round(dish.main.count * many)), reach, dish.pattern), 60)
         plate.strew(dish.second, _spots(rng, second, reach, "scatter"), 64)
     if rng.random() < 0.5:
-        garnish = LARDER[GARNISH[rng.integers(len(GARNISH))]]
+        garnish = INGREDIENTS[GARNISH[rng.integers(len(GARNISH))]]
         plate.strew(garnish, _spots(rng, int(rng.integers(1, 6)), 0.8, "scatter"), 70, 0.8)
     return plate

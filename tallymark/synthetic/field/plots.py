@@ -1,4 +1,4 @@
-"""Wheat fields from above: soil, leaves, stems and heads in layers, and a box around what is seen of each head."""
+"""Wheat plots from above: soil, leaves, stems and heads in layers, with a bounding box of each visible head."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ import cv2
 import numpy as np
 from scipy import ndimage
 
-from tallymark.synthetic.field.spike import Laid, Spike, grow, lay
-from tallymark.synthetic.paint import Colour, blur, enlarge, fill, fill_each, finish, fractal, grain, ramp
+from tallymark.synthetic.field.spike import PlacedHead, Spike, draw_head, place_head
+from tallymark.synthetic.paint import Color, blur, fill, fill_each, finish, fractal, grain, ramp, resize
 
-SPIKES = 16
-"""Different heads per style; each is turned, tilted, scaled and tinted anew whenever it is laid."""
-LEAST_SEEN = 0.25
-"""A head of which leaves and other heads hide more than the rest of this share gets no box."""
-LEAST_INSIDE = 0.08
-"""Nor does one of which the border leaves less than this share."""
+HEADS_PER_STYLE = 16
+"""Number of distinct heads per style; each copy is rotated, foreshortened, scaled and tinted at random."""
+MIN_VISIBLE = 0.25
+"""Smallest unoccluded fraction of a head that gets a box."""
+MIN_INSIDE = 0.08
+"""Smallest fraction of a head inside the image that gets a box."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """What the photographs of one place have in common. Lengths are shares of the photograph's side.
+    """The appearance of one location. Lengths are relative to the side of the image.
 
-    `heads`: fewest and most. `upright`: how strictly heads point up (0 from straight above, 1 from the side).
-    `rows`: how bare the soil between the rows is. `leaves`: how many.
+    heads: fewest and most per image. upright: 0 for heads in all directions, 1 for heads that point up.
+    rows: how bare the soil between the rows is, 0 to 1. leaves: mean number. broad: width of leaves.
     """
 
-    soil: tuple[Colour, Colour]
-    leaf: tuple[Colour, Colour, Colour]
-    head: tuple[Colour, Colour]
-    awn: Colour
+    soil: tuple[Color, Color]
+    leaf: tuple[Color, Color, Color]
+    head: tuple[Color, Color]
+    awn: Color
     heads: tuple[int, int]
     length: tuple[float, float]
     awns: float = 0.0
@@ -47,7 +47,7 @@ class Style:
 
 @dataclass(frozen=True, eq=False)
 class Plot:
-    """A style made ready for photographs of one size: its heads and its soil, the same for all of them."""
+    """A style at one image size, with the heads and the soil that all its photographs share."""
 
     style: Style
     size: int
@@ -56,25 +56,26 @@ class Plot:
 
 
 def prepare(rng: np.random.Generator, style: Style, size: int) -> Plot:
-    """Grow the heads and the soil of a style for photographs of `size` x `size` pixels."""
+    """Draw the heads and the soil of a style for photographs of `size` x `size` pixels."""
     longest = max(8.0, 1.1 * style.length[1] * size)
-    green, ripe = (np.asarray(colour, float) for colour in style.head)
+    green, ripe = (np.asarray(color, float) for color in style.head)
     spikes = []
-    for _ in range(SPIKES):
-        colour = green + (ripe - green) * rng.random() + rng.normal(0, 6, 3)
+    for _ in range(HEADS_PER_STYLE):
+        color = green + (ripe - green) * rng.random() + rng.normal(0, 6, 3)
         awns = style.awns * rng.uniform(0.6, 1.2)
-        spikes.append(grow(rng, longest, np.clip(colour, 20, 245), np.asarray(style.awn, float), awns))
+        spikes.append(draw_head(rng, longest, np.clip(color, 20, 245), np.asarray(style.awn, float), awns))
     side = size * 3 // 2
     clods = fractal(rng, side, side, size / 10, 2, 0.95)
     return Plot(style, size, spikes, finish(ramp(clods, (np.multiply(style.soil[0], 0.5), *style.soil))))
 
 
 def photograph(rng: np.random.Generator, plot: Plot, *, bare: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """A photograph (bytes, red first) and its boxes, (n, 4) whole numbers x, y, width, height.
+    """A photograph (uint8 RGB) and its bounding boxes, (n, 4) integers x, y, width, height.
 
-    A `bare` one was taken before the heads came out.
+    bare: whether it is taken before heading, so that there are no heads.
     """
-    style, size = plot.style, plot.size
+    style = plot.style
+    size = plot.size
     x, y = rng.integers(0, size // 2, 2)
     photo = np.rot90(plot.soil[y : y + size, x : x + size], int(rng.integers(4))).copy()
     owner = np.zeros((size, size), np.int16)
@@ -87,16 +88,16 @@ def photograph(rng: np.random.Generator, plot: Plot, *, bare: bool = False) -> t
     count = 0 if bare else int(rng.integers(style.heads[0], style.heads[1] + 1))
     sun = rng.uniform(0, 2 * np.pi)
     lower = int(count * rng.uniform(0.2, 0.5))
-    laid = _heads(rng, photo, owner, plot, rows, lower, rng.uniform(0.6, 0.85), sun, 1)
+    placed = _heads(rng, photo, owner, plot, rows, lower, rng.uniform(0.6, 0.85), sun, 1)
     _leaves(rng, photo, owner, style, rows, int(amount * 0.12), 0.95)
-    laid += _heads(rng, photo, owner, plot, rows, count - lower, 1.0, sun, 1 + lower)
+    placed += _heads(rng, photo, owner, plot, rows, count - lower, 1.0, sun, 1 + lower)
     _leaves(rng, photo, owner, style, rows, int(amount * 0.03), 1.05)
-    return _develop(rng, photo, style), _boxes(owner, laid)
+    return _develop(rng, photo, style), _boxes(owner, placed)
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Drilled rows: plants stand near lines `step` apart; `strength` 0 is no rows at all."""
+    """Drilled rows: plants are near parallel lines `step` pixels apart; with `strength` 0 there are no rows."""
 
     angle: float
     step: float
@@ -104,7 +105,7 @@ class _Rows:
     strength: float
 
     def places(self, rng: np.random.Generator, count: int, size: int, margin: float) -> np.ndarray:
-        """Random places, (count, 2), up to `margin` pixels outside the photograph, drawn towards the rows."""
+        """Random positions (count, 2), up to `margin` pixels outside the image, pulled towards the rows."""
         spots = rng.uniform(-margin, size + margin, (count, 2))
         normal = np.array([np.cos(self.angle), np.sin(self.angle)])
         off = (spots @ normal / self.step + self.phase + 0.5) % 1 - 0.5
@@ -120,22 +121,22 @@ def _leaves(
     count: int,
     shade: float,
 ) -> None:
-    """Curved blades, each in two tones; they hide what lies below. A few are short, broad and pale, like heads."""
+    """Draw curved leaves in two tones, which occlude the heads below. A few are short, broad and pale, like heads."""
     size = len(photo)
     start = rows.places(rng, count, size, 0.05 * size)
     curled = rng.random(count) < 0.06
     length = size * np.where(curled, rng.uniform(0.05, 0.1, count), rng.uniform(0.12, 0.5, count))
     width = size * style.broad * rng.uniform(0.3, 1.1, count) * np.where(curled, 1.3, 1)
-    way = rng.uniform(0, 2 * np.pi, count)
-    way = np.where(rng.random(count) < style.upright * 0.7, rng.normal(-np.pi / 2, 0.4, count), way)
-    left, middle, right = _blades(start, length, width, way, rng.normal(0, 0.7, count))
+    direction = rng.uniform(0, 2 * np.pi, count)
+    direction = np.where(rng.random(count) < style.upright * 0.7, rng.normal(-np.pi / 2, 0.4, count), direction)
+    left, middle, right = _blades(start, length, width, direction, rng.normal(0, 0.7, count))
     stops = np.asarray(style.leaf, float)
     mix = np.clip(rng.normal(0.45, 0.3, count), 0, 1)[:, None] * (len(stops) - 1)
-    colours = np.stack([np.interp(mix[:, 0], range(len(stops)), channel) for channel in stops.T], 1)
-    colours = np.where(curled[:, None], np.asarray(style.head[1], float) * 0.9, colours)
-    colours = colours * shade * rng.uniform(0.6, 1.15, count)[:, None]
+    colors = np.stack([np.interp(mix[:, 0], range(len(stops)), channel) for channel in stops.T], 1)
+    colors = np.where(curled[:, None], np.asarray(style.head[1], float) * 0.9, colors)
+    colors = colors * shade * rng.uniform(0.6, 1.15, count)[:, None]
     whole, lit = (np.concatenate([edge, right[:, ::-1]], 1) for edge in (left, middle))
-    tones = np.stack([colours, 1.25 * colours], 1).reshape(-1, 3)
+    tones = np.stack([colors, 1.25 * colors], 1).reshape(-1, 3)
     fill_each(photo, np.stack([whole, lit], 1).reshape(-1, *whole.shape[1:]), tones)
     if owner.any():
         for outline in np.rint(whole).astype(np.int32):
@@ -143,11 +144,11 @@ def _leaves(
 
 
 def _blades(
-    start: np.ndarray, length: np.ndarray, width: np.ndarray, way: np.ndarray, curl: np.ndarray
+    start: np.ndarray, length: np.ndarray, width: np.ndarray, direction: np.ndarray, curl: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Left edge, midrib and right edge of blades, each (n, 8, 2)."""
+    """Left edge, midrib and right edge of leaves, each (n, 8, 2)."""
     steps = np.linspace(0, 1, 8)
-    angle = way[:, None] + curl[:, None] * steps
+    angle = direction[:, None] + curl[:, None] * steps
     stride = np.stack([np.cos(angle), np.sin(angle)], -1) * (length / 7)[:, None, None]
     middle = start[:, None] + np.cumsum(stride, 1) - stride[:, :1]
     half = (width[:, None] / 2 * np.sin(np.pi * (0.12 + 0.88 * steps)) ** 0.7)[..., None]
@@ -156,11 +157,11 @@ def _blades(
 
 
 def _stones(rng: np.random.Generator, photo: np.ndarray, style: Style) -> None:
-    """Pale clods and stones on the soil."""
+    """Draw pale stones on the soil."""
     size = len(photo)
-    turn = np.linspace(0, 2 * np.pi, 9, endpoint=False)
+    angle = np.linspace(0, 2 * np.pi, 9, endpoint=False)
     for _ in range(rng.integers(0, 14)):
-        pebble = np.stack([np.cos(turn), np.sin(turn)], 1) * rng.uniform(0.6, 1, (9, 1)) * rng.uniform(0.4, 1, 2)
+        pebble = np.stack([np.cos(angle), np.sin(angle)], 1) * rng.uniform(0.6, 1, (9, 1)) * rng.uniform(0.4, 1, 2)
         stone = rng.uniform(0, size, 2) + pebble * size * rng.uniform(0.006, 0.03)
         pale = np.asarray(style.soil[1], float) * rng.uniform(0.9, 1.4)
         fill(photo, stone + 0.006 * size, pale * 0.3)
@@ -177,17 +178,18 @@ def _heads(
     shade: float,
     sun: float,
     first: int,
-) -> list[Laid | None]:
-    """Lay heads with stem and shadow, one over the other, and mark their pixels in `owner` from `first` on."""
-    style, size = plot.style, plot.size
+) -> list[PlacedHead | None]:
+    """Draw heads with stem and shadow, one over the other, and number their pixels in `owner` from `first` on."""
+    style = plot.style
+    size = plot.size
     middles = rows.places(rng, count, size, 0.02 * size)
     loose = rng.uniform(0, 2 * np.pi, count)
     angles = np.where(rng.random(count) < style.upright, rng.normal(-np.pi / 2, 0.35, count), loose)
     lengths = rng.uniform(*style.length, count) * size * rng.normal(1, 0.08, count)
     squashes = np.clip(1 - (1 - style.upright * 0.6) * rng.beta(1, 2, count) * 0.75, 0.3, 1)
     scales = lengths / max(8.0, 1.1 * style.length[1] * size)
-    way = np.stack([np.cos(angles), np.sin(angles)], 1)
-    bases = middles - way * (lengths * squashes)[:, None] * 0.42
+    direction = np.stack([np.cos(angles), np.sin(angles)], 1)
+    bases = middles - direction * (lengths * squashes)[:, None] * 0.42
     thin = np.full(count, 0.006 * size)
     stems = _blades(bases, size * rng.uniform(0.1, 0.3, count), thin, angles + np.pi, rng.normal(0, 0.5, count))
     tone = np.asarray(style.leaf[1], float) * 0.5 + np.asarray(style.head[0], float) * 0.5
@@ -195,58 +197,65 @@ def _heads(
     shift = np.rint(depth * np.array([np.cos(sun), np.sin(sun)])).astype(int)
     stalks = np.concatenate([stems[0], stems[2][:, ::-1]], 1)
     tones = tone * shade * rng.uniform(0.6, 1, (count, 1))
-    laid: list[Laid | None] = []
+    placed: list[PlacedHead | None] = []
     for k in range(count):
         fill_each(photo, stalks[k : k + 1], tones[k : k + 1])
         spike = plot.spikes[rng.integers(len(plot.spikes))]
         hue = shade * rng.normal(1, 0.08) * rng.normal(1, 0.03, 3)
-        head = lay(spike, middles[k], angles[k], scales[k], squashes[k], size)
-        laid.append(head)
+        head = place_head(spike, middles[k], angles[k], scales[k], squashes[k], size)
+        placed.append(head)
         if head is not None:
             _paste(photo, owner, head, hue, shift, first + k)
-    return laid
+    return placed
 
 
-def _paste(photo: np.ndarray, owner: np.ndarray, head: Laid, hue: np.ndarray, shift: np.ndarray, number: int) -> None:
-    """Shadow first, then the head over it."""
-    size, (height, width) = len(photo), head.cover.shape
-    x, y = head.x + int(shift[0]), head.y + int(shift[1])
-    left, top, right, bottom = max(x, 0), max(y, 0), min(x + width, size), min(y + height, size)
+def _paste(
+    photo: np.ndarray, owner: np.ndarray, head: PlacedHead, hue: np.ndarray, shift: np.ndarray, number: int
+) -> None:
+    """Draw the shadow of a head, then the head."""
+    size = len(photo)
+    height, width = head.cover.shape
+    x = head.x + int(shift[0])
+    y = head.y + int(shift[1])
+    left = max(x, 0)
+    top = max(y, 0)
+    right = min(x + width, size)
+    bottom = min(y + height, size)
     if right > left and bottom > top:
         dim = 1 - 0.55 * cv2.blur(head.cover, (5, 5))[top - y : bottom - y, left - x : right - x]
         below = photo[top:bottom, left:right]
         below[:] = below * dim[..., None]
     under = photo[head.y : head.y + height, head.x : head.x + width]
-    under[:] = np.clip(under + (head.colour * hue.astype(np.float32) - under) * head.cover[..., None], 0, 255)
+    under[:] = np.clip(under + (head.color * hue.astype(np.float32) - under) * head.cover[..., None], 0, 255)
     owner[head.y : head.y + height, head.x : head.x + width][head.body] = number
 
 
-def _boxes(owner: np.ndarray, laid: list[Laid | None]) -> np.ndarray:
-    """Boxes of the heads that are seen well enough, in the order they were laid."""
-    seen = np.bincount(owner.ravel(), minlength=len(laid) + 1)[1:]
+def _boxes(owner: np.ndarray, placed: list[PlacedHead | None]) -> np.ndarray:
+    """Bounding boxes of the heads that are visible enough, in drawing order."""
+    visible = np.bincount(owner.ravel(), minlength=len(placed) + 1)[1:]
     boxes = []
-    for head, pixels, window in zip(laid, seen.tolist(), ndimage.find_objects(owner, len(laid)), strict=True):
-        if head is None or window is None or pixels < 8 or head.inside < LEAST_INSIDE:
+    for head, pixels, window in zip(placed, visible.tolist(), ndimage.find_objects(owner, len(placed)), strict=True):
+        if head is None or window is None or pixels < 8 or head.inside < MIN_INSIDE:
             continue
-        if pixels >= LEAST_SEEN * np.count_nonzero(head.body):
+        if pixels >= MIN_VISIBLE * np.count_nonzero(head.body):
             rows, columns = window
             boxes.append((columns.start, rows.start, columns.stop - columns.start, rows.stop - rows.start))
     return np.array(boxes, np.int64).reshape(-1, 4)
 
 
 def _develop(rng: np.random.Generator, photo: np.ndarray, style: Style) -> np.ndarray:
-    """Light, cloud shadows, white balance, focus and camera grain."""
+    """Illumination, cloud shadows, vignetting, white balance, blur and camera noise."""
     size = len(photo)
     light = 1 + rng.uniform(0, 0.5) * (fractal(rng, 32, 32, 24, 6) - 0.5)
     steps = np.linspace(-1, 1, 32)
     light = light * (1 - style.vignette * (steps[:, None] ** 2 + steps**2))
     light = light * rng.uniform(*style.light) * style.contrast
     balance = (light[..., None] * rng.normal(1, 0.04, 3)).astype(np.float32)
-    picture = photo * enlarge(balance, size, size)
-    picture = picture + np.float32(90 * (1 - style.contrast))
-    picture = blur(picture, style.blur * rng.uniform(0.5, 1.5) * size / 512)
-    grain(rng, picture, style.grain * rng.uniform(0.5, 1.5))
-    return finish(picture)
+    image = photo * resize(balance, size, size)
+    image = image + np.float32(90 * (1 - style.contrast))
+    image = blur(image, style.blur * rng.uniform(0.5, 1.5) * size / 512)
+    grain(rng, image, style.grain * rng.uniform(0.5, 1.5))
+    return finish(image)
 
 
 STYLES = {
@@ -363,4 +372,4 @@ STYLES = {
         grain=8,
     ),
 }
-"""Places by what strikes one first."""
+"""Locations, named after their appearance."""

@@ -1,1 +1,1 @@
-"""Ocean sound: recordings with upcalls and all that is mistaken for them."""
+"""Synthetic underwater recordings, with right-whale upcalls and sounds that resemble them."""

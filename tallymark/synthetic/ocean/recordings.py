@@ -1,7 +1,7 @@
-"""The sea as a hydrophone hears it: noise that changes slowly, passing ships, animals, and the recorder itself.
+"""Hydrophone recordings: slowly changing ambient noise, passing ships, animals, and noise of the recorder.
 
-A recording is put together from overlapping blocks of four seconds. In each, random noise gets the colour of its
-moment and the sounds are added, all as one spectrum; so the same few lines colour, resample and mix.
+A recording is the overlap-add of blocks of four seconds. In each block, white noise is shaped by the noise spectrum
+of that time and the sounds are added in the frequency domain, which also resamples them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tallymark.synthetic.ocean.calls import (
-    BAND,
+    SAMPLE_RATE,
     Sound,
     airguns,
     downsweeps,
@@ -24,23 +24,24 @@ from tallymark.synthetic.ocean.calls import (
     upcalls,
 )
 
-BLOCK, HOP = 4, 2
-"""Seconds of a block, and from one to the next."""
+BLOCK = 4
+HOP = 2
+"""Duration of a block and distance between blocks in seconds."""
 KNOT = 45
-"""Seconds between the points that slow changes pass through."""
+"""Seconds between the knots of slow changes."""
 CALL_BAND = np.arange(50.0, 350.0, 5.0)
 WATER = 1480.0
-"""Speed of sound, in metres a second."""
+"""Speed of sound in water, in m/s."""
 
 
 @dataclass(frozen=True)
 class Waters:
-    """A place and its recorder.
+    """A site and its recorder.
 
-    slope: dB that noise falls per octave. floor: noise of the recorder in dB, the same at all frequencies.
-    swing: dB of slow change. flow: dB of low rumble of the current at 20 Hz.
-    lines: Hz of the recorder's own hum and how many multiples. highpass, resonance: the hydrophone's response in Hz.
-    heard: events an hour of each kind, ships aside.
+    slope: decrease of the ambient noise in dB per octave. floor: white noise of the recorder in dB.
+    swing: standard deviation of slow changes in dB. flow: flow noise at 20 Hz in dB.
+    lines: frequency in Hz of the recorder's hum, and its number of harmonics. highpass, resonance: response of the
+    hydrophone in Hz. gain: amplitude of quiet noise. ships: per hour. sources: events per hour of each other source.
     """
 
     slope: float
@@ -52,7 +53,7 @@ class Waters:
     resonance: float
     gain: float
     ships: float
-    heard: dict[Callable[[np.random.Generator, float], Iterator[Sound]], float] = field(default_factory=dict)
+    sources: dict[Callable[[np.random.Generator, float], Iterator[Sound]], float] = field(default_factory=dict)
 
 
 BAY = Waters(
@@ -65,7 +66,7 @@ BAY = Waters(
     resonance=700,
     gain=0.0035,
     ships=1.0,
-    heard={song: 3, downsweeps: 20, near_misses: 14, gunshots: 5, knocks: 2, thumps: 60, airguns: 0.1},
+    sources={song: 3, downsweeps: 20, near_misses: 14, gunshots: 5, knocks: 2, thumps: 60, airguns: 0.1},
 )
 GULF = Waters(
     slope=5.0,
@@ -77,16 +78,16 @@ GULF = Waters(
     resonance=260,
     gain=0.012,
     ships=2.5,
-    heard={song: 2, downsweeps: 4, near_misses: 22, gunshots: 10, knocks: 25, thumps: 15, airguns: 0.6},
+    sources={song: 2, downsweeps: 4, near_misses: 22, gunshots: 10, knocks: 25, thumps: 15, airguns: 0.6},
 )
 
 
 @dataclass(frozen=True)
 class Ship:
-    """A ship that passes: level in dB at 1 km, closest approach in s and m, m/s, lowest tone in Hz.
+    """A passing ship: level in dB at 1 km, closest approach in s and m, speed in m/s, lowest tone in Hz.
 
-    depth: product of its and the hydrophone's depth in square metres, which sets the fringes between direct sound
-    and its reflection at the surface.
+    depth: product of the depths of ship and hydrophone in square metres, which determines the interference fringes
+    of direct sound and surface reflection (Lloyd's mirror).
     """
 
     level: float
@@ -96,8 +97,8 @@ class Ship:
     tone: float
     depth: float
 
-    def heard(self, time: np.ndarray | float, hertz: np.ndarray | float) -> np.ndarray:
-        """Power at these times and frequencies."""
+    def received_power(self, time: np.ndarray | float, hertz: np.ndarray | float) -> np.ndarray:
+        """Received power at these times (s) and frequencies (Hz)."""
         away = np.hypot(self.distance, self.speed * (time - self.closest)) / 1000
         fringe = 0.1 + 1.8 * np.sin(np.pi * hertz * (2 * self.depth / (1000 * away * WATER))) ** 2
         return 10 ** (self.level / 10) * fringe / away**2
@@ -105,25 +106,27 @@ class Ship:
 
 @dataclass(frozen=True)
 class Weather:
-    """The noise of one recording: slow changes of level (dB), tilt (dB per octave) and rumble (dB), one each `KNOT`."""
+    """The noise of one recording: level (dB), spectral tilt (dB per octave) and flow noise (dB) at each `KNOT`."""
 
     waters: Waters
     level: np.ndarray
-    tilt: np.ndarray
+    spectral_tilt: np.ndarray
     flow: np.ndarray
     ships: list[Ship]
 
     def density(self, time: float, hertz: np.ndarray) -> np.ndarray:
-        """Power per Hz at a time; 1 / 300 at 150 Hz in quiet water, so that the upcalls' band has a power near 1."""
+        """Power spectral density at a time (s): 1/300 per Hz at 150 Hz in quiet water, about 1 in the upcall band."""
         octaves = np.log2(np.maximum(hertz, 5) / 150)
-        level, tilt, flow = (np.interp(time / KNOT, np.arange(len(x)), x) for x in (self.level, self.tilt, self.flow))
-        ambient = _power(level + (tilt - self.waters.slope) * octaves)
+        level, spectral_tilt, flow = (
+            np.interp(time / KNOT, np.arange(len(x)), x) for x in (self.level, self.spectral_tilt, self.flow)
+        )
+        ambient = _power(level + (spectral_tilt - self.waters.slope) * octaves)
         rumble = _power(flow - 10 * (octaves + 2.9))
-        passing = sum((ship.heard(time, hertz) for ship in self.ships), np.zeros(1)) * _power(-4 * octaves)
+        passing = sum((ship.received_power(time, hertz) for ship in self.ships), np.zeros(1)) * _power(-4 * octaves)
         return (ambient + rumble + passing + 10 ** (self.waters.floor / 10)) / 300
 
     def in_band(self, time: float) -> float:
-        """RMS of the noise between 50 and 350 Hz."""
+        """RMS of the noise between 50 and 350 Hz at a time (s)."""
         return float(np.sqrt(self.density(time, CALL_BAND).mean() * 300))
 
 
@@ -134,29 +137,30 @@ def _power(decibels: np.ndarray) -> np.ndarray:
 def record(
     rng: np.random.Generator, waters: Waters, seconds: float, rate: int, per_hour: float, clear: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A recording as 16-bit samples, and the start and end of each upcall in it, in seconds, as an (n, 2) array.
+    """A recording as int16 samples, and the (n, 2) start and end of its upcalls in seconds.
 
-    per_hour: upcalls to expect, `clear`: the share of them that stand out.
+    per_hour: expected number of upcalls per hour. clear: fraction of bouts above the noise.
     """
     weather = _weather(rng, waters, seconds)
     calls = upcalls(rng, seconds, per_hour, clear)
-    track = np.zeros(round((np.ceil(seconds / HOP) + 2) * HOP) * BAND, np.float32)
+    track = np.zeros(round((np.ceil(seconds / HOP) + 2) * HOP) * SAMPLE_RATE, np.float32)
     _hum(rng, waters, track)
     for ship in weather.ships:
         _tones(rng, ship, track)
-    for kind, often in waters.heard.items():
+    for kind, often in waters.sources.items():
         for _ in range(rng.poisson(often * seconds / 3600 * rng.gamma(1, 1))):
             for sound in kind(rng, seconds):
                 _add(track, sound, 1.0)
     for call in calls:
         _add(track, call.sound, weather.in_band(call.start))
-    heard = _render(rng, weather, track, rate)[: round(seconds * rate)]
-    loud = waters.gain * 10 ** (rng.uniform(-4, 4) / 20) * 32768
-    samples = np.clip(np.rint(heard * np.float32(loud)), -32768, 32767).astype(np.int16)
+    signal = _render(rng, weather, track, rate)[: round(seconds * rate)]
+    scale = waters.gain * 10 ** (rng.uniform(-4, 4) / 20) * 32768
+    samples = np.clip(np.rint(signal * np.float32(scale)), -32768, 32767).astype(np.int16)
     return samples, np.array([call[:2] for call in calls], float).reshape(-1, 2)
 
 
 def _weather(rng: np.random.Generator, waters: Waters, seconds: float) -> Weather:
+    """Random slow changes and ships of one recording."""
     knots = int(seconds // KNOT) + 2
     ships = [
         Ship(
@@ -172,23 +176,23 @@ def _weather(rng: np.random.Generator, waters: Waters, seconds: float) -> Weathe
     return Weather(
         waters,
         level=rng.normal(0, waters.swing) + rng.normal(0, waters.swing / 3, knots),
-        tilt=rng.normal(0, 0.7) + rng.normal(0, 0.3, knots),
+        spectral_tilt=rng.normal(0, 0.7) + rng.normal(0, 0.3, knots),
         flow=waters.flow + rng.normal(0, 5) + rng.normal(0, 4, knots),
         ships=ships,
     )
 
 
 def _add(track: np.ndarray, sound: Sound, scale: float) -> None:
-    """Mix a sound in; what reaches past the end is cut off."""
-    at = round(sound.start * BAND)
-    room = track[at : at + len(sound.wave)]
-    room += (scale * 10 ** (sound.strength / 20) * sound.wave[: len(room)]).astype(np.float32)
+    """Add a sound to the track; it is truncated at the end."""
+    at = round(sound.start * SAMPLE_RATE)
+    window = track[at : at + len(sound.wave)]
+    window += (scale * 10 ** (sound.strength / 20) * sound.wave[: len(window)]).astype(np.float32)
 
 
 def _hum(rng: np.random.Generator, waters: Waters, track: np.ndarray) -> None:
-    """The recorder's steady lines, each multiple weaker."""
+    """Add the hum of the recorder: harmonics of decreasing amplitude."""
     base, multiples = waters.lines
-    time = np.arange(len(track)) / BAND
+    time = np.arange(len(track)) / SAMPLE_RATE
     for number in range(1, multiples + 1):
         hertz = number * base * (1 + rng.normal(0, 2e-4))
         strength = 10 ** ((rng.uniform(-14, 0) - 2 * number) / 20)
@@ -196,39 +200,42 @@ def _hum(rng: np.random.Generator, waters: Waters, track: np.ndarray) -> None:
 
 
 def _tones(rng: np.random.Generator, ship: Ship, track: np.ndarray) -> None:
-    """Propeller and engine: multiples of a tone that wavers a little, fading in and out with the fringes."""
-    tick = np.arange(0, len(track) + BAND, BAND)
+    """Add propeller and engine noise: harmonics of a drifting tone, modulated by the interference fringes."""
+    tick = np.arange(0, len(track) + SAMPLE_RATE, SAMPLE_RATE)
     time = np.arange(len(track))
     drift = np.interp(time, tick, ship.tone * (1 + 0.002 * np.cumsum(rng.normal(0, 0.2, len(tick)))))
-    turn = np.exp(1j * np.cumsum(drift) * (2 * np.pi / BAND)).astype(np.complex64)
-    tone = np.ones_like(turn)
+    rotation = np.exp(1j * np.cumsum(drift) * (2 * np.pi / SAMPLE_RATE)).astype(np.complex64)
+    tone = np.ones_like(rotation)
     for number in range(1, int(450 // ship.tone) + 1):
-        tone *= turn
+        tone *= rotation
         strength = rng.uniform(-30, -6) + (8 if number % 4 == 0 else 0)
         if strength > -18:
-            fade = np.sqrt(ship.heard(tick / BAND, number * ship.tone)) * 10 ** (strength / 20)
+            fade = np.sqrt(ship.received_power(tick / SAMPLE_RATE, number * ship.tone)) * 10 ** (strength / 20)
             track += tone.real * np.interp(time, tick, fade).astype(np.float32)
 
 
 def _render(rng: np.random.Generator, weather: Weather, track: np.ndarray, rate: int) -> np.ndarray:
-    """Noise and sounds at `rate` samples a second.
+    """Noise and sounds at `rate` samples per second.
 
-    Windows whose squares add up to 1 keep the noise's power, and the sounds, which pass two of them, unchanged.
+    The squares of overlapping windows add up to 1: that keeps the power of the noise, and the waveform of the sounds,
+    which are windowed twice.
     """
-    count, size = BLOCK * rate, BLOCK * BAND
+    count = BLOCK * rate
+    size = BLOCK * SAMPLE_RATE
     hertz = np.arange(count // 2 + 1) / BLOCK
     response = _response(weather.waters, hertz)
     shared = min(count, size) // 2
-    before, after = _window(size), _window(count)
-    padded = np.pad(track, (HOP * BAND, 0))
-    heard = np.zeros((len(padded) // BAND) * rate, np.float32)
-    for start in range(0, len(padded) // BAND - BLOCK + 1, HOP):
+    analysis = _window(size)
+    synthesis = _window(count)
+    padded = np.pad(track, (HOP * SAMPLE_RATE, 0))
+    signal = np.zeros((len(padded) // SAMPLE_RATE) * rate, np.float32)
+    for start in range(0, len(padded) // SAMPLE_RATE - BLOCK + 1, HOP):
         noise = rng.standard_normal((len(hertz), 2), np.float32).view(np.complex64)[:, 0]
         noise *= np.sqrt(weather.density(start - HOP + BLOCK / 2, hertz) / (4 * BLOCK)) * np.float32(count)
-        sounds = np.fft.rfft(padded[start * BAND : start * BAND + size] * before)
+        sounds = np.fft.rfft(padded[start * SAMPLE_RATE : start * SAMPLE_RATE + size] * analysis)
         noise[:shared] += sounds[:shared] * np.float32(count / size)
-        heard[start * rate : start * rate + count] += np.fft.irfft(noise * response, count) * after
-    return heard[HOP * rate :]
+        signal[start * rate : start * rate + count] += np.fft.irfft(noise * response, count) * synthesis
+    return signal[HOP * rate :]
 
 
 def _window(count: int) -> np.ndarray:
@@ -236,7 +243,7 @@ def _window(count: int) -> np.ndarray:
 
 
 def _response(waters: Waters, hertz: np.ndarray) -> np.ndarray:
-    """What the hydrophone makes of each frequency: weak lows, and a resonance of 4 dB."""
+    """Frequency response of the hydrophone: a high-pass, and a resonance of 4 dB."""
     octaves = np.log2(np.maximum(hertz, 1e-3) / waters.resonance)
     low = (np.maximum(hertz, 1e-3) / waters.highpass) ** 2
     return (low / (1 + low) * (1 + 0.6 * np.exp(-8 * octaves**2))).astype(np.float32)

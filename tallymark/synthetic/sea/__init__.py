@@ -1,1 +1,1 @@
-"""The sea from above: chips with ships, coasts, harbours and clouds."""
+"""Synthetic satellite chips of the sea, with ships, coasts, harbours and clouds."""

@@ -1,7 +1,7 @@
-"""The bodies of road users: each class in a few designs, made of some solids that fill its volume from face to face.
+"""Bodies of road users: each class has a few designs, composed of solids that fill its 3D box.
 
-A part is given in halves of the volume: middle and half extent along length, width and height, so that the volume
-reaches from -1 to 1. At every face of the volume at least one part touches it.
+Parts are in coordinates relative to the 3D box, which reaches from -1 to 1: centre and half extent along length,
+width and height. At least one part touches each face of the box.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Paint = Literal["own", "glass", "dark", "skin"]
 
 
 class Part(NamedTuple):
-    """A box (sides may lean in by `taper`), or a ball."""
+    """A box, whose sides may be inclined inwards by `taper`, or an ellipsoid (`ball`)."""
 
     middle: tuple[float, float, float]
     half: tuple[float, float, float]
@@ -27,7 +27,7 @@ class Part(NamedTuple):
 
 
 class Design(NamedTuple):
-    """Mean length, width, height in metres, how much they vary (a share), and the parts."""
+    """Mean length, width and height in metres, their relative standard deviation, and the parts."""
 
     size: tuple[float, float, float]
     spread: float
@@ -35,7 +35,7 @@ class Design(NamedTuple):
 
 
 def _wheels(front: float, rear: float, top: float) -> tuple[Part, Part]:
-    """Two axles with their wheels, from the ground up."""
+    """Two axles with wheels that touch the ground."""
     half = (top + 1) / 2
     return (
         Part((front, 0, half - 1), (0.13, 0.96, half), "dark"),
@@ -162,24 +162,24 @@ DESIGNS: dict[str, tuple[Design, ...]] = {
 CLASSES = tuple(DESIGNS)
 PAINTS = {"glass": (70, 60, 50), "dark": (35, 35, 35), "skin": (110, 150, 220)}
 GLASS = 0.45
-"""The share of rays that find no return in a window."""
+"""Fraction of lidar rays that pass through a window."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bodies:
-    """The parts of n things in the frames of the things: x ahead, y left, z up from the ground, in metres."""
+    """The parts of n objects, each in the object's frame in metres: x ahead, y left, z up from the ground."""
 
     parts: Solids
 
     @classmethod
-    def of(cls, designs: list[Design], size: np.ndarray, colour: np.ndarray) -> Bodies:
-        """`size` (n, 3): length, width, height; `colour` (n, 3) of the paint."""
+    def of(cls, designs: list[Design], size: np.ndarray, color: np.ndarray) -> Bodies:
+        """From the designs of n objects; `size` (n, 3) is length, width, height; `color` (n, 3) is BGR."""
         rows = [(owner, part) for owner, design in enumerate(designs) for part in design.parts]
         owner = np.array([at for at, _ in rows], int)
         half = size[owner] / 2
         middle = np.array([part.middle for _, part in rows]).reshape(-1, 3) * half
         middle[:, 2] += half[:, 2]
-        paints = [colour[at] if part.paint == "own" else np.array(PAINTS[part.paint], float) for at, part in rows]
+        paints = [color[at] if part.paint == "own" else np.array(PAINTS[part.paint], float) for at, part in rows]
         return cls(
             Solids(
                 middle,
@@ -195,10 +195,12 @@ class Bodies:
         )
 
     def at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, yaw: np.ndarray) -> Solids:
-        """The solids when each thing stands at x, y, with its lowest point at z and this heading."""
-        parts, owner = self.parts, self.parts.owner
-        cos, sin = np.cos(yaw)[owner], np.sin(yaw)[owner]
-        ahead, left, up = parts.centre.T
-        centre = [x[owner] + cos * ahead - sin * left, y[owner] + sin * ahead + cos * left, z[owner] + up]
-        rest = (parts.taper, parts.ball, parts.passes, parts.depth, parts.colour, owner)
-        return Solids(np.stack(centre, axis=1), parts.half, yaw[owner], *rest)
+        """The solids of objects at x, y with their lowest point at z and this yaw."""
+        parts = self.parts
+        owner = parts.owner
+        cos = np.cos(yaw)[owner]
+        sin = np.sin(yaw)[owner]
+        ahead, left, up = parts.center.T
+        center = [x[owner] + cos * ahead - sin * left, y[owner] + sin * ahead + cos * left, z[owner] + up]
+        rest = (parts.taper, parts.ball, parts.passes, parts.depth, parts.color, owner)
+        return Solids(np.stack(center, axis=1), parts.half, yaw[owner], *rest)

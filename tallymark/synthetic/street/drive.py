@@ -1,4 +1,4 @@
-"""Drives: a vehicle with a lidar and cameras on a street, and what its sensors record at each key frame."""
+"""Drives of a vehicle with a lidar and cameras on a street, and the sensor data of each key frame."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from tallymark.synthetic.street.raycast import Lidar
 from tallymark.synthetic.street.world import STEP, Street, make_street
 
 AREA = ((1000.0, 2500.0), (600.0, 2800.0))
-"""World coordinates, x and y, between which drives begin; metres."""
-FIRST_DAY, DAYS = 1_546_300_800, 200
-"""Seconds since 1970 of the first day of 2019, and how many days later the last drive may be."""
-LEAST_POINTS, FARTHEST = 4, 100.0
-"""A thing is annotated from so many returns on, up to so many metres away."""
-VIEWS = {
+"""Ranges of x and y in world coordinates (metres) in which drives begin."""
+FIRST_DAY = 1_546_300_800
+"""The first day of 2019 in seconds since 1970."""
+DAYS = 200
+"""Number of days on which drives take place."""
+MIN_POINTS = 4
+MAX_DISTANCE = 100.0
+"""Fewest lidar points, and largest distance in metres, of an annotated object."""
+CHANNELS = {
     "CAM_FRONT": ("cam0", 0),
     "CAM_FRONT_LEFT": ("cam5", 56),
     "CAM_FRONT_RIGHT": ("cam1", -56),
@@ -29,12 +32,12 @@ VIEWS = {
     "CAM_BACK_LEFT": ("cam4", 124),
     "CAM_BACK_RIGHT": ("cam2", -124),
 }
-"""Cameras: the name in file names, and the direction in degrees to the left."""
+"""Camera channels: the name in file names, and the direction in degrees to the left."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sensor:
-    """A sensor on the vehicle: its channel, its name in file names, and its pose in the vehicle's frame."""
+    """A sensor: its channel, its name in file names, and its extrinsic pose in the vehicle frame."""
 
     channel: str
     name: str
@@ -44,26 +47,26 @@ class Sensor:
 
 @dataclass(frozen=True)
 class Rig:
-    """What a vehicle carries: a lidar, and cameras with these `views` that take pictures of `size` (width, height)."""
+    """The sensors of a vehicle: a lidar, and cameras of these channels with images of `size` (width, height)."""
 
     lidar: Lidar
-    views: tuple[str, ...]
+    cameras: tuple[str, ...]
     size: tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What is known of a key frame, in the world: the vehicle's pose, the volumes, of which `thing` and `kind` each."""
+    """The truth of a key frame in world coordinates: the ego pose, and the 3D boxes with their objects and classes."""
 
     ego: Poses
-    volumes: Cuboids
-    thing: np.ndarray
-    kind: np.ndarray
+    cuboids: Cuboids
+    object_id: np.ndarray
+    label: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """One drive. `home` is the pose of the street in the world, `start` is in microseconds since 1970."""
+    """One drive. path: its random stream. home: pose of the street in the world. start: microseconds since 1970."""
 
     path: tuple[int, ...]
     host: str
@@ -73,87 +76,101 @@ class Drive:
     sensors: tuple[Sensor, ...]
 
     def time(self, frame: int) -> float:
+        """The timestamp of a key frame in microseconds since 1970."""
         return self.start + round(frame * STEP * 1e6)
 
     def file(self, sensor: Sensor, frame: int) -> str:
-        """`images/host-a101_cam0_1240710385850000006.jpeg`: nanoseconds of GPS time, which began in 1980."""
+        """The file of a sensor's data, e.g. `images/host-a101_cam0_1240710385850000006.jpeg`."""
         folder, ending = ("images", "jpeg") if sensor.camera else ("lidar", "bin")
         return f"{folder}/host-{self.host}_{sensor.name}_{self.stamp(frame)}.{ending}"
 
     def stamp(self, frame: int) -> int:
+        """The timestamp of a key frame in nanoseconds of GPS time, which began in 1980."""
         return round(self.time(frame) * 10) * 100 - 315_964_800_000_000_000
 
 
 Save = Callable[[str, bytes], None]
-"""Keeps a file, given by its name in the tables and its content."""
+"""Writes a file, given its name in the tables and its content."""
 
 
 def record_drives(
     path: tuple[int, ...], samples: int, length: int, traffic: float, rig: Rig, save: Save, what: str
 ) -> tuple[list[Drive], list[list[Frame]]]:
-    """So many key frames, in drives of `length` (the last may be shorter), from the random streams (seed, …)."""
+    """Drives with `samples` key frames in total, `length` in each (the last may be shorter), and their frames.
+
+    path: prefix of the random streams (seed, …). what: title of the progress bars.
+    """
     drives = make_each(-(-samples // length), lambda k: make_drive((*path, k), length, traffic, rig), f"{what} streets")
     frames = make_each(samples, lambda k: record(drives[k // length], k % length, rig.lidar, save), f"{what} samples")
     return drives, [frames[at : at + length] for at in range(0, samples, length)]
 
 
 def make_drive(path: tuple[int, ...], frames: int, traffic: float, rig: Rig) -> Drive:
-    """The drive at a place of the random streams (seed, …)."""
-    draw = stream(*path, 0)
-    street = make_street(draw, frames, traffic)
-    corner = [*(draw.uniform(*side) for side in AREA), draw.uniform(-24, -16)]
-    home = Poses(quaternion_from_yaw(draw.uniform(-np.pi, np.pi, 1)), np.array([corner]))
-    # The lidar is mounted nearly backwards and not quite level, as on the real vehicles.
-    about_z, tilt = np.pi + draw.normal(0, 0.01), draw.normal(0, 0.008, 2)
+    """The drive of a random stream (seed, …)."""
+    rng = stream(*path, 0)
+    street = make_street(rng, frames, traffic)
+    corner = [*(rng.uniform(*side) for side in AREA), rng.uniform(-24, -16)]
+    home = Poses(quaternion_from_yaw(rng.uniform(-np.pi, np.pi, 1)), np.array([corner]))
+    # The lidar faces backwards and is not quite level, as on the real vehicles.
+    about_z = np.pi + rng.normal(0, 0.01)
+    tilt = rng.normal(0, 0.008, 2)
     level = Poses.of([1, *tilt / 2, 0], [0, 0, 0])
-    roof = [1.2 + draw.normal(0, 0.01), draw.normal(0, 0.01), 1.83 + draw.normal(0, 0.02)]
+    roof = [1.2 + rng.normal(0, 0.01), rng.normal(0, 0.01), 1.83 + rng.normal(0, 0.02)]
     sensors = [
         Sensor("LIDAR_TOP", "lidar1", level.then(Poses(quaternion_from_yaw(np.array([about_z])), np.array([roof]))))
     ]
     ahead = Poses.of([0.5, -0.5, 0.5, -0.5], [0, 0, 0])
-    for channel in rig.views:
-        name, degrees = VIEWS[channel]
-        angle = np.radians(degrees) + draw.normal(0, 0.01)
+    for channel in rig.cameras:
+        name, degrees = CHANNELS[channel]
+        angle = np.radians(degrees) + rng.normal(0, 0.01)
         place = [[1.2 + 0.35 * np.cos(angle), 0.35 * np.sin(angle), 1.66]]
         mount = ahead.then(Poses(quaternion_from_yaw(np.array([angle])), np.array(place)))
         sensors.append(Sensor(channel, name, mount, Camera(*rig.size)))
-    day, second = draw.integers(DAYS), draw.uniform(8, 18) * 3600
+    day = rng.integers(DAYS)
+    second = rng.uniform(8, 18) * 3600
     start = round((FIRST_DAY + 86400.0 * day + second) * 1e6, 1)
-    return Drive(path, f"a{draw.integers(4, 120):03d}", start, street, home, tuple(sensors))
+    return Drive(path, f"a{rng.integers(4, 120):03d}", start, street, home, tuple(sensors))
 
 
 def record(drive: Drive, frame: int, lidar: Lidar, save: Save) -> Frame:
-    """Save the files of a key frame, and return what is known of it."""
-    time, street = frame * STEP, drive.street
-    draw = stream(*drive.path, 1, frame)
-    solids, ego, volumes = street.solids(time), street.pose(time), street.volumes(time)
-    returns = np.zeros(len(volumes), int)
+    """Save the sensor data of a key frame, and return its truth."""
+    time = frame * STEP
+    street = drive.street
+    rng = stream(*drive.path, 1, frame)
+    solids = street.solids(time)
+    ego = street.pose(time)
+    cuboids = street.cuboids(time)
+    returns = np.zeros(len(cuboids), int)
     for sensor in drive.sensors:
         pose = sensor.mount.then(ego)
         if sensor.camera:
-            picture = sensor.camera.picture(solids, street.road, pose, draw)
-            data = cv2.imencode(".jpeg", picture, [cv2.IMWRITE_JPEG_QUALITY, 88])[1].tobytes()
+            image = sensor.camera.render(solids, street.road, pose, rng)
+            data = cv2.imencode(".jpeg", image, [cv2.IMWRITE_JPEG_QUALITY, 88])[1].tobytes()
         else:
-            points, owner = lidar.sweep(solids, street.road.meet, pose, draw)
-            returns = np.bincount(owner[owner >= 0], minlength=len(volumes))
+            points, owner = lidar.sweep(solids, street.road.intersect, pose, rng)
+            returns = np.bincount(owner[owner >= 0], minlength=len(cuboids))
             data = points.astype("<f4").tobytes()
         save(drive.file(sensor, frame), data)
-    away = np.hypot(volumes.x - ego.translation[0, 0], volumes.y - ego.translation[0, 1])
-    thing = np.flatnonzero((returns >= LEAST_POINTS) & (away < FARTHEST))
+    away = np.hypot(cuboids.x - ego.translation[0, 0], cuboids.y - ego.translation[0, 1])
+    object_id = np.flatnonzero((returns >= MIN_POINTS) & (away < MAX_DISTANCE))
     return Frame(
-        ego.then(drive.home), transform_cuboids(volumes.take(thing), drive.home), thing, street.things.kind[thing]
+        ego.then(drive.home),
+        transform_cuboids(cuboids.take(object_id), drive.home),
+        object_id,
+        street.objects.label[object_id],
     )
 
 
 def map_of(drives: list[Drive]) -> bytes:
-    """The streets of all drives from above as PNG: a pixel is a metre, north is up, with 300 m around the area."""
+    """A PNG map of the streets of all drives: 1 m per pixel, north up, with a margin of 300 m."""
     (left, right), (bottom, top) = ((low - 300, high + 300) for low, high in AREA)
-    picture = np.full((int(top - bottom), int(right - left), 3), 230, np.uint8)
+    image = np.full((int(top - bottom), int(right - left), 3), 230, np.uint8)
     for drive in drives:
-        road, along = drive.street.road, np.linspace(-110, 250, 91)
+        road = drive.street.road
+        along = np.linspace(-110, 250, 91)
         for place, half in ((road.place, road.half), (road.place_across, road.crossing_half)):
             x, y, _ = place(along, np.zeros(91))
             east, north, _ = drive.home.apply(np.stack([x, y, np.zeros(91)], axis=1)).T
             line = np.stack([east - left, top - north], axis=1).round().astype(np.int32)
-            cv2.polylines(picture, [line], False, (90, 90, 90), round(2 * half))
-    return cv2.imencode(".png", picture)[1].tobytes()
+            cv2.polylines(image, [line], False, (90, 90, 90), round(2 * half))
+    return cv2.imencode(".png", image)[1].tobytes()

@@ -1,6 +1,6 @@
-"""The linked tables of recorded drives, in the schema that Lyft took over from nuScenes.
+"""The relational tables of drives, in the nuScenes schema as used by Lyft.
 
-Every row has a token of 64 hexadecimal digits, and rows name one another by it.
+Every row has a token of 64 hexadecimal digits, by which other rows refer to it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from tallymark.geometry.poses import Poses, quaternion_from_yaw
 from tallymark.synthetic.street.bodies import CLASSES
 from tallymark.synthetic.street.drive import Drive, Frame, Sensor
 
-Row = dict[str, Any]
+Row = dict[str, object]
 ACTIONS = (
     "object_action_driving_straight_forward",
     "object_action_left_turn",
@@ -42,31 +41,38 @@ TABLES = (
     "visibility",
 )
 ANSWERS = ("instance", "sample_annotation")
-"""Tables that a test set lacks."""
+"""Tables that are missing in a test set."""
 MAP = "maps/map_raster_palo_alto.png"
 CITY = "Palo Alto"
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables in the making. Tokens depend on the seed and on what they stand for, and on nothing else."""
+    """Tables by name. Tokens are hashes of the seed and of what they identify."""
 
     seed: int
     rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in TABLES})
 
     def token(self, *what: object) -> str:
+        """The token of a row that is identified by these values."""
         return hashlib.sha256("/".join(map(str, (self.seed, *what))).encode()).hexdigest()
 
+    def tokens(self, table: str) -> list[str]:
+        """The tokens of a table's rows."""
+        return [str(row["token"]) for row in self.rows[table]]
+
     def add(self, table: str, token: str, **columns: object) -> None:
+        """Append a row to a table."""
         self.rows[table].append({"token": token, **columns})
 
 
 def _sample(tables: Tables, drive: Drive, frame: int) -> str:
+    """The token of a sample."""
     return tables.token("sample", *drive.path, frame)
 
 
 def tables_of(seed: int, drives: Sequence[Drive], frames: Sequence[Sequence[Frame]]) -> Tables:
-    """All tables of some drives, each with its key frames from the first on."""
+    """The tables of drives, each with its key frames."""
     tables = Tables(seed)
     for name in CLASSES:
         tables.add("category", tables.token("category", name), name=name, description="")
@@ -83,8 +89,7 @@ def tables_of(seed: int, drives: Sequence[Drive], frames: Sequence[Sequence[Fram
         _add_scene(tables, drive, of_drive)
         _add_recordings(tables, drive, of_drive)
         _add_annotations(tables, drive, of_drive)
-    logs = [row["token"] for row in tables.rows["log"]]
-    tables.add("map", tables.token("map"), log_tokens=logs, category="semantic_prior", filename=MAP)
+    tables.add("map", tables.token("map"), log_tokens=tables.tokens("log"), category="semantic_prior", filename=MAP)
     return tables
 
 
@@ -95,11 +100,14 @@ def _neighbours(tokens: Sequence[str], at: int) -> Row:
 
 
 def _pose(poses: Poses, at: int = 0) -> Row:
+    """The columns of a pose."""
     return {"rotation": poses.rotation[at].tolist(), "translation": poses.translation[at].tolist()}
 
 
 def _add_scene(tables: Tables, drive: Drive, frames: Sequence[Frame]) -> None:
-    scene, log = tables.token("scene", *drive.path), tables.token("log", *drive.path)
+    """The log, the scene and the samples of a drive."""
+    scene = tables.token("scene", *drive.path)
+    log = tables.token("log", *drive.path)
     day = datetime.fromtimestamp(drive.start / 1e6, UTC).date().isoformat()
     tables.add("log", log, date_captured=day, location=CITY, vehicle=drive.host, logfile="")
     samples = [_sample(tables, drive, frame) for frame in range(len(frames))]
@@ -119,7 +127,7 @@ def _add_scene(tables: Tables, drive: Drive, frames: Sequence[Frame]) -> None:
 
 
 def _add_recordings(tables: Tables, drive: Drive, frames: Sequence[Frame]) -> None:
-    """One row for each file, with the pose of the vehicle at its time."""
+    """One row of sample_data for each file, with the ego pose at its time."""
     for sensor in drive.sensors:
         calibrated = _add_sensor(tables, drive, sensor)
         tokens = [tables.token("data", *drive.path, sensor.channel, frame) for frame in range(len(frames))]
@@ -143,6 +151,7 @@ def _add_recordings(tables: Tables, drive: Drive, frames: Sequence[Frame]) -> No
 
 
 def _add_sensor(tables: Tables, drive: Drive, sensor: Sensor) -> str:
+    """The calibration of a sensor; returns its token."""
     token = tables.token("calibrated", *drive.path, sensor.channel)
     channel = tables.token("sensor", sensor.channel)
     intrinsic = sensor.camera.intrinsic.tolist() if sensor.camera else []
@@ -151,52 +160,53 @@ def _add_sensor(tables: Tables, drive: Drive, sensor: Sensor) -> str:
 
 
 def _add_annotations(tables: Tables, drive: Drive, frames: Sequence[Frame]) -> None:
-    """Each thing is an instance, and its annotations are a chain through the frames in which it was seen."""
+    """Each object is an instance, whose annotations are a linked list through the frames in which it is visible."""
     chains: dict[int, list[int]] = {}
     for at, frame in enumerate(frames):
-        for thing in frame.thing.tolist():
-            chains.setdefault(thing, []).append(at)
+        for object_id in frame.object_id.tolist():
+            chains.setdefault(object_id, []).append(at)
     tokens = {
-        thing: [tables.token("annotation", *drive.path, thing, at) for at in chain] for thing, chain in chains.items()
+        object_id: [tables.token("annotation", *drive.path, object_id, at) for at in chain]
+        for object_id, chain in chains.items()
     }
-    for thing, chain in sorted(tokens.items()):
+    for object_id, chain in sorted(tokens.items()):
         tables.add(
             "instance",
-            tables.token("instance", *drive.path, thing),
-            category_token=tables.token("category", CLASSES[drive.street.things.kind[thing]]),
+            tables.token("instance", *drive.path, object_id),
+            category_token=tables.token("category", CLASSES[drive.street.objects.label[object_id]]),
             nbr_annotations=len(chain),
             first_annotation_token=chain[0],
             last_annotation_token=chain[-1],
         )
     for at, frame in enumerate(frames):
-        volumes = frame.volumes
-        poses = Poses.of(quaternion_from_yaw(volumes.yaw), list(zip(volumes.x, volumes.y, volumes.z, strict=True)))
-        for row, thing in enumerate(frame.thing.tolist()):
-            place = chains[thing].index(at)
-            size = [float(side[row]) for side in (volumes.width, volumes.length, volumes.height)]
+        cuboids = frame.cuboids
+        poses = Poses.of(quaternion_from_yaw(cuboids.yaw), list(zip(cuboids.x, cuboids.y, cuboids.z, strict=True)))
+        for row, object_id in enumerate(frame.object_id.tolist()):
+            place = chains[object_id].index(at)
+            size = [float(side[row]) for side in (cuboids.width, cuboids.length, cuboids.height)]
             tables.add(
                 "sample_annotation",
-                tokens[thing][place],
+                tokens[object_id][place],
                 sample_token=_sample(tables, drive, at),
-                instance_token=tables.token("instance", *drive.path, thing),
-                attribute_tokens=[tables.token("attribute", name) for name in _actions(drive, thing)],
+                instance_token=tables.token("instance", *drive.path, object_id),
+                attribute_tokens=[tables.token("attribute", name) for name in _attributes(drive, object_id)],
                 visibility_token="",
                 size=size,
                 num_lidar_pts=-1,  # not counted in the real tables either
                 num_radar_pts=0,
                 **_pose(poses, row),
-                **_neighbours(tokens[thing], place),
+                **_neighbours(tokens[object_id], place),
             )
 
 
-def _actions(drive: Drive, thing: int) -> list[str]:
-    """What a thing does, in the words of the attribute table."""
-    things = drive.street.things
-    walks = CLASSES[things.kind[thing]] in ("pedestrian", "animal")
-    if things.speed[thing] == 0:
+def _attributes(drive: Drive, object_id: int) -> list[str]:
+    """The attributes of an object."""
+    objects = drive.street.objects
+    walks = CLASSES[objects.label[object_id]] in ("pedestrian", "animal")
+    if objects.speed[object_id] == 0:
         return ["object_action_standing" if walks else "object_action_parked", "is_stationary"]
     if walks:
         return ["object_action_walking"]
-    if abs(things.turn[thing]) < 0.1:
+    if abs(objects.yaw_rate[object_id]) < 0.1:
         return ["object_action_driving_straight_forward"]
-    return ["object_action_left_turn" if things.turn[thing] > 0 else "object_action_right_turn"]
+    return ["object_action_left_turn" if objects.yaw_rate[object_id] > 0 else "object_action_right_turn"]

@@ -1,4 +1,4 @@
-"""Recordings: what is learned from them, and that hours are heard as in one piece."""
+"""Recordings as training samples, and tiles of recordings without seams."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ import pytest
 import torch
 
 import tallymark
-from tallymark.core.problems import EVERY, BadInput, Problems
-from tallymark.detector.network import make_network
-from tallymark.inference.pipeline import infer
-from tallymark.modalities import tiling as windows
-from tallymark.modalities.audio.augmentation import change_levels, paste_call
+from tallymark.core.problems import BadInput
+from tallymark.modalities.audio.augmentation import augment_spectrogram, paste_call
 from tallymark.modalities.audio.dataset import AudioDataset
 from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.training.adapter import as_model
+from tallymark.training.adapter import as_detector
+from tallymark.training.network import make_network
 from tests.sets import copy_of
 
 RECIPE = AudioRecipe().replace(width=4, neck=8, clip_seconds=4.096)
@@ -27,58 +25,58 @@ def recordings(sets: Path) -> AudioDataset:
     return AudioDataset(tallymark.read("upcalls", sets / "upcalls").in_split("train"), RECIPE)
 
 
-def test_windows_hold_the_calls_of_their_time(recordings: AudioDataset) -> None:
+def test_clips_hold_the_calls_of_their_time(recordings: AudioDataset) -> None:
     source = AudioDataset(
         recordings.catalog, RECIPE.replace(call_mix=0, spectral_tilt_db=0, spec_augment=0, positive_crops=1)
     )
-    whole = [source._read(recording) for recording in range(len(source.catalog))]
+    whole = [source.load_spectrogram(recording) for recording in range(len(source.catalog))]
     for number in range(20):
-        window = source.window(np.random.default_rng(number), 0, False)
-        assert window.data.shape == (96, 128, 1)
-        assert window.data.dtype == np.float32
+        clip = source.sample(np.random.default_rng(number), 0, mix=True)
+        assert clip.picture.shape == (96, 128, 1)
+        assert clip.picture.dtype == np.float32
         [(recording, start)] = [
             (recording, int(start))
             for recording, level in enumerate(whole)
-            for start in np.flatnonzero((level[:, :-127] == window.data[:, 0]).all(axis=0))
-            if (level[:, start : start + 128] == window.data[..., 0]).all()
+            for start in np.flatnonzero((level[:, :-127] == clip.picture[:, 0]).all(axis=0))
+            if (level[:, start : start + 128] == clip.picture[..., 0]).all()
         ]
         calls = source.frame[source.item == recording] - start
-        assert window.shapes.time.tolist() == calls[(calls >= 0) & (calls < 128)].tolist()
-        assert len(window.shapes)  # every window was placed on a call
+        assert clip.shapes.time.tolist() == calls[(calls >= 0) & (calls < 128)].tolist()
+        assert len(clip.shapes)  # every clip was placed on a call
 
 
-def test_a_damaged_recording_is_learned_from_up_to_the_damage(sets: Path, tmp_path: Path) -> None:
+def test_a_damaged_recording_is_used_up_to_the_damage(sets: Path, tmp_path: Path) -> None:
     folder = copy_of(sets, "upcalls", tmp_path)
     catalog = tallymark.read("upcalls", folder).in_split("train")
     path, whole = catalog.path(0), AudioDataset(catalog, RECIPE)
     assert path is not None
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
-    cut = AudioDataset(catalog, RECIPE)
-    assert 0.4 < cut.frames[0] / whole.frames[0] < 0.6
-    assert (cut.frames[1:] == whole.frames[1:]).all()
-    assert [problem.item for problem in cut.problems] == [catalog.items.ids[0]]
+    damaged = AudioDataset(catalog, RECIPE)
+    assert 0.4 < damaged.frames[0] / whole.frames[0] < 0.6
+    assert (damaged.frames[1:] == whole.frames[1:]).all()
+    assert [problem.item for problem in damaged.problems] == [catalog.items.ids[0]]
 
 
-def test_a_pasted_call_is_listed_and_heard() -> None:
+def test_a_pasted_call_is_in_the_clip_and_in_its_truth() -> None:
     level, call = np.zeros((96, 128), np.float32), np.full((96, 30), 5.0, np.float32)
     mixed, time = paste_call(
         np.random.default_rng(0), level, np.empty(0), call, 15.0, RECIPE.replace(mix_gain_high_db=0, mix_gain_low_db=0)
     )
     assert len(time) == 1
-    heard = np.flatnonzero(mixed[0] > 4)
-    assert abs(heard.mean() + 0.5 - time[0]) < 1
+    louder = np.flatnonzero(mixed[0] > 4)
+    assert abs(louder.mean() + 0.5 - time[0]) < 1
     again, same = paste_call(np.random.default_rng(0), mixed, time, call, 15.0, RECIPE)
     assert len(same) == 1
     assert (again == mixed).all()  # there is no room for another one
 
 
-def test_a_call_that_begins_before_its_recording_is_pasted_where_its_middle_is(recordings: AudioDataset) -> None:
+def test_a_call_that_is_cut_off_is_pasted_by_its_center(recordings: AudioDataset) -> None:
     source = AudioDataset(recordings.catalog, RECIPE)
     for frame in (3.0, 200.0, source.frames[source.item[0]] - 3.0):
         source.frame[0] = frame
-        level, middle = source._call(0)
-        whole = source._read(int(source.item[0])).astype(np.float32)
+        level, middle = source.call(0)
+        whole = source.load_spectrogram(int(source.item[0])).astype(np.float32)
         start = int(frame - middle)
         assert 0 <= middle < level.shape[1]
         assert (whole[:, start : start + level.shape[1]] == level).all()
@@ -90,67 +88,30 @@ def test_a_call_that_begins_before_its_recording_is_pasted_where_its_middle_is(r
     assert mixed[0].argmax() == time[0]
 
 
-def test_nothing_is_changed_that_is_switched_off() -> None:
+def test_augmentations_can_be_switched_off() -> None:
     level = np.random.default_rng(0).standard_normal((96, 128)).astype(np.float32)
     still = RECIPE.replace(spectral_tilt_db=0, spec_augment=0)
-    assert (change_levels(np.random.default_rng(1), level, still) == level).all()
-    assert (change_levels(np.random.default_rng(1), level, still.replace(spec_augment=1)) != level).any()
-    tilted = change_levels(np.random.default_rng(1), level, still.replace(spectral_tilt_db=12)) - level
+    assert (augment_spectrogram(np.random.default_rng(1), level, still) == level).all()
+    assert (augment_spectrogram(np.random.default_rng(1), level, still.replace(spec_augment=1)) != level).any()
+    tilted = augment_spectrogram(np.random.default_rng(1), level, still.replace(spectral_tilt_db=12)) - level
     assert np.allclose(np.diff(tilted, n=2, axis=0), 0, atol=1e-4)
 
 
-def test_seams_do_not_exist(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    catalog = tallymark.read("upcalls", sets / "upcalls")
-    network = make_network(RECIPE, 1).eval()
-    torch.nn.init.normal_(network.head.heat.weight, std=1.0)
-    torch.nn.init.zeros_(network.head.heat.bias)
-    found = []
-    for heard in (1 << 20, 64, 192):
-        monkeypatch.setattr(windows, "HEARD", heard)
-        found.append(infer(catalog, [as_model(network)], RECIPE, Problems(EVERY)).found)
-    assert len(found[0]) > len(catalog)
-    for other in found[1:]:
-        assert (other.counts == found[0].counts).all()
-        for one, two in zip(found[0].item, other.item, strict=True):
-            assert one == two
-        order = [np.lexsort([part.shapes.time, part.item]) for part in (found[0], other)]
-        assert np.allclose(found[0].shapes.time[order[0]], other.shapes.time[order[1]], atol=1e-3)
-        assert np.allclose(found[0].scores[order[0]], other.scores[order[1]], atol=1e-4)
-
-
-@pytest.mark.parametrize(("depth", "gap"), [(1, 1.0), (2, 1.0), (4, 3.0)])
-def test_windows_hear_as_far_around_as_the_network(depth: int, gap: float) -> None:
-    """A frame changes what is told within `heard_around` of it, less the gap, and little less than that."""
-    recipe = RECIPE.replace(depth=depth, min_event_gap=gap)
-    network, around = make_network(recipe, 1).eval().double(), windows.audio_context(recipe)
-    network_reach = around - round(gap / recipe.hop_seconds)
-    quiet = torch.from_numpy(np.random.default_rng(0).standard_normal((1, 1, 96, 4 * around)))
-    reached = 0
-    for frame in range(2 * around, 2 * around + windows.BLOCK):  # a block has all places that a frame can have
-        loud = quiet.clone()
-        loud[..., frame] += 9
-        with torch.inference_mode():
-            told, other = (network(level)["heat"][0, 0, 0] for level in (quiet, loud))
-        changed = np.flatnonzero((told != other).numpy())
-        reached = max(reached, frame - changed.min() * recipe.stride, (changed.max() + 1) * recipe.stride - frame)
-    assert network_reach - windows.BLOCK - 16 <= reached <= network_reach
-
-
-def test_false_alarms_are_remembered(sets: Path) -> None:
+def test_false_positives_become_hard_negatives(sets: Path) -> None:
     recordings = AudioDataset(tallymark.read("upcalls", sets / "upcalls").in_split("train"), RECIPE)
     network = make_network(RECIPE, 1).eval()
-    torch.nn.init.constant_(network.head.heat.bias, 3.0)  # it hears something everywhere
-    torch.nn.init.constant_(network.head.values.bias, 3.0)
-    recordings.mine_hard_negatives(as_model(network))
-    assert len(recordings.alarms)
-    for recording, frame in recordings.alarms:
+    torch.nn.init.constant_(network.head.heatmap.bias, 3.0)  # it detects something everywhere
+    torch.nn.init.constant_(network.head.regression.bias, 3.0)
+    recordings.mine_hard_negatives(as_detector(network, RECIPE))
+    assert len(recordings.hard_negatives)
+    for recording, frame in recordings.hard_negatives:
         calls = recordings.frame[recordings.item == recording]
         assert not len(calls) or np.abs(calls - frame).min() * RECIPE.hop_seconds > 2.9
-    found, kept = recordings.alarms, recordings.state
+    found, kept = recordings.hard_negatives, recordings.state
     recordings.state = []
-    assert not len(recordings.alarms)
+    assert not len(recordings.hard_negatives)
     recordings.state = kept
-    assert np.array_equal(recordings.alarms, found)
+    assert np.array_equal(recordings.hard_negatives, found)
 
 
 def test_no_truth_is_refused(sets: Path) -> None:
@@ -164,13 +125,13 @@ def test_no_truth_is_refused(sets: Path) -> None:
 
 
 @pytest.mark.parametrize("tta", [2, 4, 8])
-def test_time_is_seen_from_one_side_only(tta_transforms: int) -> None:
-    with pytest.raises(BadInput, match=f"tta={tta_transforms}, expected tta=1"):
-        make_network(RECIPE.replace(tta=tta_transforms), 1)
+def test_recordings_have_no_test_time_augmentation(tta: int) -> None:
+    with pytest.raises(BadInput, match=f"tta={tta}, expected tta=1"):
+        make_network(RECIPE.replace(tta=tta), 1)
 
 
-@pytest.mark.parametrize(("clip_seconds", "near"), [(8.0, "8.192"), (10.0, "10.24"), (0.01, "0.512")])
-def test_windows_that_cannot_be_halved_are_refused(recordings: AudioDataset, seconds: float, near: str) -> None:
+@pytest.mark.parametrize(("seconds", "near"), [(8.0, "8.192"), (10.0, "10.24"), (0.01, "0.512")])
+def test_clips_that_the_network_cannot_halve_are_refused(recordings: AudioDataset, seconds: float, near: str) -> None:
     with pytest.raises(BadInput, match=f"clip_seconds={seconds:g}, .* give e.g. {near}"):
         AudioDataset(recordings.catalog, RECIPE.replace(clip_seconds=seconds))
     recipe = RECIPE.replace(clip_seconds=near)

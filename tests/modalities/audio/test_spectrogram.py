@@ -1,4 +1,4 @@
-"""Spectrograms: where a tone is, that the usual is taken away, and that reading in pieces changes nothing."""
+"""Spectrograms: where a tone lies, background normalisation, and streaming."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ import soundfile
 
 from tallymark.io import audio
 from tallymark.io.media import BadMedia
-from tallymark.modalities.audio import spectrogram
-from tallymark.modalities.audio.spectrogram import SpectrogramConfig, levels, power_blocks
+from tallymark.modalities.audio.spectrogram import SpectrogramConfig, _median_and_mad, power_blocks, spectrogram
 
 
-def whole(path: Path, ear: SpectrogramConfig) -> np.ndarray:
-    return np.concatenate(list(levels(path, ear)), axis=1)
+def whole(path: Path, config: SpectrogramConfig) -> np.ndarray:
+    return np.concatenate(list(spectrogram(path, config)), axis=1)
 
 
 def write(path: Path, seconds: float, rate: int = 2000, *, tone: tuple[float, float, float] | None = None) -> Path:
-    """Noise, with a tone of `hertz` between two moments."""
+    """Noise, with a tone of `hertz` between two times."""
     time = np.arange(round(seconds * rate)) / rate
     samples = 0.05 * np.random.default_rng(0).standard_normal(len(time))
     if tone is not None:
@@ -29,60 +28,60 @@ def write(path: Path, seconds: float, rate: int = 2000, *, tone: tuple[float, fl
     return path
 
 
-@pytest.mark.parametrize("learning_rate", [1000, 2000, 8000, 44100])
-def test_a_tone_is_where_it_is(tmp_path: Path, rate: int) -> None:
-    ear = SpectrogramConfig()
-    level = whole(write(tmp_path / "a.wav", 40, rate, tone=(150, 20, 21)), ear)
-    assert level.shape == (ear.n_bins, ear.count(40))
+@pytest.mark.parametrize("rate", [1000, 2000, 8000, 44100])
+def test_a_tone_lies_at_its_time_and_frequency(tmp_path: Path, rate: int) -> None:
+    config = SpectrogramConfig()
+    level = whole(write(tmp_path / "a.wav", 40, rate, tone=(150, 20, 21)), config)
+    assert level.shape == (config.n_bins, config.frames(40))
     band, frame = np.unravel_index(np.argmax(level), level.shape)
-    assert abs(ear.fmin + band / ear.window_seconds - 150) < 6
-    assert 20 < (frame + 0.5) * ear.hop_seconds < 21
-    heard = np.flatnonzero(level[band] > 4) * ear.hop_seconds
-    assert abs(heard.min() - 20) < 0.15
-    assert abs(heard.max() - 21) < 0.15
+    assert abs(config.fmin + band / config.window_seconds - 150) < 6
+    assert 20 < (frame + 0.5) * config.hop_seconds < 21
+    loud = np.flatnonzero(level[band] > 4) * config.hop_seconds
+    assert abs(loud.min() - 20) < 0.15
+    assert abs(loud.max() - 21) < 0.15
 
 
-def test_what_is_usual_is_taken_away(tmp_path: Path) -> None:
+def test_the_background_is_removed(tmp_path: Path) -> None:
     hum = write(tmp_path / "hum.wav", 180, tone=(120, 0, 180))
-    calm, loud = whole(write(tmp_path / "calm.wav", 180), SpectrogramConfig()), whole(hum, SpectrogramConfig())
-    assert abs(np.median(calm)) < 0.05
+    quiet, loud = whole(write(tmp_path / "quiet.wav", 180), SpectrogramConfig()), whole(hum, SpectrogramConfig())
+    assert abs(np.median(quiet)) < 0.05
     assert np.abs(np.median(loud, axis=1)).max() < 0.1
     assert whole(hum, SpectrogramConfig(background_norm=False)).mean(axis=1).std() > 0.3
 
 
-def test_pieces_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_blocks_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.wav", 95.3, 3000, tone=(200, 50, 51))
     once = whole(path, SpectrogramConfig())
     monkeypatch.setattr(audio, "BLOCK", 1 << 9)
     assert np.abs(whole(path, SpectrogramConfig()) - once).max() < 1e-3
-    assert [block.shape[1] for block in levels(path, SpectrogramConfig())][:-1] == [320] * 9
+    assert [block.shape[1] for block in spectrogram(path, SpectrogramConfig())][:-1] == [320] * 9
 
 
-@pytest.mark.parametrize("clip_seconds", [0.0, 0.01, 0.1, 5.0, 10.24, 10.25])
-def test_any_length_will_do(tmp_path: Path, seconds: float) -> None:
-    level = list(levels(write(tmp_path / "a.wav", seconds), SpectrogramConfig()))
-    assert sum(block.shape[1] for block in level) == SpectrogramConfig().count(seconds)
+@pytest.mark.parametrize("seconds", [0.0, 0.01, 0.1, 5.0, 10.24, 10.25])
+def test_any_length_is_accepted(tmp_path: Path, seconds: float) -> None:
+    level = list(spectrogram(write(tmp_path / "a.wav", seconds), SpectrogramConfig()))
+    assert sum(block.shape[1] for block in level) == SpectrogramConfig().frames(seconds)
     assert all(np.isfinite(block).all() for block in level)
 
 
-def test_silence_is_level(tmp_path: Path) -> None:
+def test_silence_is_at_level_0(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", np.zeros(40_000), 2000)
     level = whole(tmp_path / "a.wav", SpectrogramConfig())
     assert np.abs(level).max() < 1e-3
 
 
 @pytest.mark.parametrize("frames", [1, 2, 3, 8, 319, 320])
-def test_what_is_usual_is_the_median(frames: int) -> None:
+def test_the_background_is_the_median(frames: int) -> None:
     block = np.random.default_rng(frames).standard_normal((5, frames)).astype(np.float32)
     block[0] = 2
-    middle, spread = spectrogram._usual(block)
+    middle, spread = _median_and_mad(block)
     assert np.allclose(middle, np.median(block, axis=1), atol=1e-6)
     assert np.allclose(spread, np.median(np.abs(block - np.median(block, axis=1)[:, None]), axis=1), atol=1e-6)
 
 
 @pytest.mark.parametrize("subtype", ["PCM_16", "PCM_24", "FLOAT"])
 @pytest.mark.parametrize("channels", [1, 2])
-def test_samples_of_any_kind_are_heard_alike(tmp_path: Path, subtype: str, channels: int) -> None:
+def test_sample_formats_and_channels_do_not_matter(tmp_path: Path, subtype: str, channels: int) -> None:
     whole_numbers = np.random.default_rng(0).integers(-9000, 9000, (60_000, channels)) / 2**15
     soundfile.write(tmp_path / "a.wav", whole_numbers, 3000, subtype=subtype)
     soundfile.write(tmp_path / "b.wav", whole_numbers.mean(axis=1), 3000, subtype="DOUBLE")
@@ -94,28 +93,28 @@ def test_samples_of_any_kind_are_heard_alike(tmp_path: Path, subtype: str, chann
     assert np.abs(samples - whole_numbers.mean(axis=1)).max() < 1e-6
 
 
-@pytest.mark.parametrize("fmin", [0.0, 40.0, 100.0])
-def test_power_is_that_of_the_transform(low: float) -> None:
-    ear = SpectrogramConfig(fmin=low, n_bins=20)
-    samples = np.random.default_rng(0).standard_normal(ear.width + 9 * ear.step).astype(np.float32)
-    frames = np.lib.stride_tricks.sliding_window_view(samples, ear.width)[:: ear.step]
-    first = round(low * ear.window_seconds)
-    bell = np.hanning(ear.width + 1)[:-1]
-    wanted = np.log(np.abs(np.fft.rfft(frames * bell, axis=1)) ** 2 + 1e-12).T[first : first + 20]
-    [block] = power_blocks(iter([samples[(ear.width - ear.step) // 2 :]]), ear)
+@pytest.mark.parametrize("low", [0.0, 40.0, 100.0])
+def test_power_is_that_of_the_fourier_transform(low: float) -> None:
+    config = SpectrogramConfig(fmin=low, n_bins=20)
+    samples = np.random.default_rng(0).standard_normal(config.n_fft + 9 * config.hop_length).astype(np.float32)
+    frames = np.lib.stride_tricks.sliding_window_view(samples, config.n_fft)[:: config.hop_length]
+    first = round(low * config.window_seconds)
+    hann = np.hanning(config.n_fft + 1)[:-1]
+    wanted = np.log(np.abs(np.fft.rfft(frames * hann, axis=1)) ** 2 + 1e-12).T[first : first + 20]
+    [block] = power_blocks(iter([samples[(config.n_fft - config.hop_length) // 2 :]]), config)
     assert np.abs(block[:, 4:9] - wanted[:, 4:9]).max() < 1e-3
 
 
-@pytest.mark.parametrize("learning_rate", [1000, 2000, 1500, 44100])
-def test_a_damaged_recording_is_heard_up_to_the_damage(tmp_path: Path, rate: int) -> None:
-    """Whatever is held on the way, to be resampled, framed or compared, is given out before the fault is raised."""
+@pytest.mark.parametrize("rate", [1000, 2000, 1500, 44100])
+def test_a_damaged_recording_is_read_up_to_the_damage(tmp_path: Path, rate: int) -> None:
+    """Whatever is buffered for resampling, framing or normalisation is given out before the error is raised."""
     whole_path = write(tmp_path / "a.flac", 150, rate)
     data = whole_path.read_bytes()
     (tmp_path / "b.flac").write_bytes(data[: len(data) * 6 // 10])
-    heard: list[np.ndarray] = []
+    blocks: list[np.ndarray] = []
     with pytest.raises(BadMedia, match="samples"):
-        heard.extend(levels(tmp_path / "b.flac", SpectrogramConfig()))
-    level, wanted = np.concatenate(heard, axis=1), whole(whole_path, SpectrogramConfig())
-    assert 0.6 * 150 - 5 < level.shape[1] * SpectrogramConfig().hop < 0.6 * 150 + 1
-    same = level.shape[1] // 320 * 320 - 4 * 320  # further on, what is usual is made from less
+        blocks.extend(spectrogram(tmp_path / "b.flac", SpectrogramConfig()))
+    level, wanted = np.concatenate(blocks, axis=1), whole(whole_path, SpectrogramConfig())
+    assert 0.6 * 150 - 5 < level.shape[1] * SpectrogramConfig().hop_seconds < 0.6 * 150 + 1
+    same = level.shape[1] // 320 * 320 - 4 * 320  # further on, the background is estimated from fewer blocks
     assert np.abs(level[:, :same] - wanted[:, :same]).max() < 1e-3

@@ -1,4 +1,4 @@
-"""Sweeps: what is learned from them, what the network is shown, and that findings come back to where things are."""
+"""Sweeps as training samples and as inputs of the network, and predictions in the world."""
 
 from __future__ import annotations
 
@@ -9,26 +9,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import tallymark
 from tallymark.core.problems import EVERY, BadInput, Problems
 from tallymark.core.recipe import head_groups_of
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
-from tallymark.detector.network import CenterDetector, make_network
+from tallymark.detector.outputs import Outputs
 from tallymark.geometry.points_in_boxes import count_points_in_cuboids
-from tallymark.geometry.poses import Poses
-from tallymark.inference.metadata import Metadata
-from tallymark.inference.pipeline import Maps, Model, infer, mean_maps
+from tallymark.inference.metadata import ModelMetadata
+from tallymark.inference.pipeline import Model, ensemble, infer
 from tallymark.inference.predictor import Predictor
 from tallymark.inference.session import Session
 from tallymark.modalities.lidar.dataset import LidarDataset
 from tallymark.modalities.lidar.recipe import LidarRecipe
-from tallymark.modalities.lidar.sweeps import Scan, bev_input, estimate_ground_height, in_field_of_view, read_scan
+from tallymark.modalities.lidar.sweeps import bev_input, read_scan
 from tallymark.training.adapter import as_model
-from tallymark.training.batches import center_targets
 from tallymark.training.export import export
+from tallymark.training.network import make_network
 from tests.formats.files import put, put_sweep
 from tests.sets import copy_of
 
@@ -37,7 +35,7 @@ RECIPE = LidarRecipe().replace(
     width=4, neck=8, bev_range=32, voxel_size=0.5, height_bins=6, head_groups=GROUPS, max_points=4000
 )
 STILL = RECIPE.replace(rotate_degrees=0, scale_jitter=1, hflip=0, vflip=0, point_dropout=0, gt_paste=0, class_balance=0)
-READERS = pytest.mark.parametrize("bev_encoder", ["bins", "pillars"])
+ENCODERS = pytest.mark.parametrize("encoder", ["bins", "pillars"])
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +44,7 @@ def catalog(sets: Path) -> Catalog:
 
 
 def kitti(folder: Path) -> Catalog:
-    """One sweep of a road 1.7 m below the lidar, with a car ahead and another one behind, which nobody labelled."""
+    """One sweep of a road 1.7 m below the lidar, with a car ahead and another one behind, which is not labelled."""
     rng = np.random.default_rng(0)
     road = np.column_stack([rng.uniform(-30, 30, (4000, 2)), np.full(4000, -1.7)])
     car = np.column_stack([rng.uniform(8, 12, 300), rng.uniform(1.2, 2.8, 300), rng.uniform(-1.6, -0.2, 300)])
@@ -59,37 +57,37 @@ def kitti(folder: Path) -> Catalog:
     return tallymark.read("lyft", folder)
 
 
-@READERS
-def test_volumes_are_where_the_network_sees_points(catalog: Catalog, reader: str) -> None:
-    source = LidarDataset(catalog, RECIPE.replace(bev_encoder=reader, point_dropout=0))
+@ENCODERS
+def test_cuboids_lie_where_the_points_are(catalog: Catalog, encoder: str) -> None:
+    dataset = LidarDataset(catalog, RECIPE.replace(bev_encoder=encoder, point_dropout=0))
     for number in range(6):
-        window = source.window(np.random.default_rng(number), number % len(source), False)
-        volumes: Any = window.shapes
-        assert window.extent == (128, 128)
-        assert window.data.dtype == np.float32
-        if reader == "bins":
-            assert window.data.shape == (128, 128, 10)
-            row, column = np.nonzero(window.data[..., -2])
+        sample = dataset.sample(np.random.default_rng(number), number % len(dataset), mix=True)
+        cuboids: Any = sample.shapes
+        assert sample.extent == (128, 128)
+        assert sample.data.dtype == np.float32
+        if encoder == "bins":
+            assert sample.data.shape == (128, 128, 10)
+            row, column = np.nonzero(sample.data[..., -2])
         else:
-            assert window.data.shape == (4000, 1, 6)
-            listed = window.data[:, 0, 0]
+            assert sample.data.shape == (4000, 1, 6)
+            listed = sample.data[:, 0, 0]
             row, column = np.divmod(listed[listed >= 0].astype(int), 128)
-        ground = volumes.ground
+        ground = cuboids.ground
         inside = (ground.x > 2) & (ground.x < 126) & (ground.y > 2) & (ground.y < 126)
         nearest = np.hypot(ground.x[:, None] - column - 0.5, ground.y[:, None] - row - 0.5).min(axis=1)
         half = np.hypot(ground.length, ground.width) / 2 + 1
         assert (nearest <= half)[inside].all()
 
 
-def test_what_has_no_point_is_not_learned(catalog: Catalog) -> None:
-    source = LidarDataset(catalog, STILL)
+def test_cuboids_without_points_are_dropped(catalog: Catalog) -> None:
+    dataset = LidarDataset(catalog, STILL)
     truth = catalog.truth
     assert truth is not None
-    learned = sum(len(source.load(item).cuboids) for item in range(len(catalog)))
+    learned = sum(len(dataset.load_cloud(item).volumes) for item in range(len(catalog)))
     hidden = 0
     for item in range(len(catalog)):
-        cloud = source.load(item)
-        assert (count_points_in_cuboids(cloud.points, cloud.cuboids) > 0).all()
+        cloud = dataset.load_cloud(item)
+        assert (count_points_in_cuboids(cloud.points, cloud.volumes) > 0).all()
         scan = read_scan(catalog, item)
         rows = np.arange(truth.offsets[item], truth.offsets[item + 1])
         own = catalog.drive.to_frame(item, truth.shapes.take(rows), "ego")  # type: ignore[union-attr]
@@ -98,42 +96,42 @@ def test_what_has_no_point_is_not_learned(catalog: Catalog) -> None:
     assert learned > hidden
 
 
-def test_rare_classes_are_seen_more_often(catalog: Catalog) -> None:
+def test_class_balance_draws_rare_classes_more_often(catalog: Catalog) -> None:
     truth = catalog.truth
     assert truth is not None
     rare = np.arange(len(truth)) == truth.offsets[2]  # one bus, in the third sample
     changed = replace(catalog, truth=replace(truth, label=np.where(rare, 2, 0)))
 
     def seen(balance: float) -> float:
-        source = LidarDataset(changed, STILL.replace(class_balance=balance))
-        source.load = lambda item: drawn.append(item) or type(source).load(source, item)  # type: ignore[method-assign, func-returns-value]
+        dataset = LidarDataset(changed, STILL.replace(class_balance=balance))
+        dataset.load_cloud = lambda item: drawn.append(item) or type(dataset).load_cloud(dataset, item)  # type: ignore[method-assign, func-returns-value]
         drawn: list[int] = []
         for number in range(60):
-            source.window(np.random.default_rng(number), number % len(source), True)
+            dataset.sample(np.random.default_rng(number), number % len(dataset), mix=False)
         return float(np.mean(np.array(drawn) == 2))
 
     assert seen(0) == pytest.approx(1 / len(catalog), abs=0.01)
     assert seen(1) > 0.4
 
 
-def test_a_sweep_that_cannot_be_read_is_noted_and_passed_over(sets: Path, tmp_path: Path) -> None:
+def test_an_unreadable_sweep_is_skipped_and_reported(sets: Path, tmp_path: Path) -> None:
     folder = copy_of(sets, "lyft", tmp_path)
     damaged = tallymark.read("lyft", folder).in_split("train")
     path = damaged.path(0)
     assert path is not None
     path.write_bytes(path.read_bytes()[:-3])
-    source = LidarDataset(damaged, STILL)
-    assert len(source.load(0).points) == len(source.load(1).points)
-    source.load(0)
-    (problem,) = source.problems
+    dataset = LidarDataset(damaged, STILL)
+    assert len(dataset.load_cloud(0).points) == len(dataset.load_cloud(1).points)
+    dataset.load_cloud(0)
+    (problem,) = dataset.problems
     assert (problem.kind, problem.item) == ("ragged_sweep", damaged.items.ids[0])
     for item in range(len(damaged)):
         damaged.path(item).write_bytes(b"")  # type: ignore[union-attr]
     with pytest.raises(BadInput):
-        LidarDataset(damaged, STILL).load(0)
+        LidarDataset(damaged, STILL).load_cloud(0)
 
 
-def test_what_cannot_be_trained_is_refused(catalog: Catalog) -> None:
+def test_impossible_settings_are_refused(catalog: Catalog) -> None:
     with pytest.raises(BadInput, match="no_truth"):
         LidarDataset(replace(catalog, truth=None), RECIPE)
     for wrong in ({"voxel_size": 0.3}, {"bev_range": 30}, {"z_min": 5}):
@@ -143,139 +141,102 @@ def test_what_cannot_be_trained_is_refused(catalog: Catalog) -> None:
         make_network(RECIPE.replace(backbone="efficientnet_lite0"), 9)
 
 
-def perfect(recipe: LidarRecipe, scans: Sequence[Any], classes: int, groups: list[int]) -> Model:
-    """A model that tells the truth of one sample after another, and nonsense in the maps of other groups."""
-    code, given = CODERS["cuboids"], iter(scans)
+def perfect(recipe: LidarRecipe, samples: Sequence[Any], classes: int, groups: list[int]) -> Model:
+    """A model with the truth of one sample after another, and nonsense in the outputs of other groups."""
+    coder: Any = CODERS["cuboids"]
+    given = iter(samples)
 
-    def tell(seen: np.ndarray) -> Maps:
-        window = next(given)
-        assert (seen[0] == window.data).all()
-        truth = center_targets([window], code, classes, recipe.stride)
-        count, (height, width) = max(groups) + 1, truth.heat.shape[2:]
-        values = np.full((1, count, code.values, height, width), 77.0)
+    def model(inputs: np.ndarray) -> Outputs:
+        sample = next(given)
+        assert (inputs[0] == sample.data).all()
+        truth = coder.targets([sample], classes, recipe)
+        count, (height, width) = max(groups) + 1, truth.heatmap.shape[2:]
+        values = np.full((1, count, coder.values, height, width), 77.0)
         quality = np.full((1, count, height, width), 0.01)
         group = np.array(groups)[truth.label.numpy()]
         values[0, group, :, truth.y, truth.x] = truth.values.numpy()
         quality[0, group, truth.y, truth.x] = 0.9
         flat = values.reshape(1, -1, height, width)
-        return {"heat": truth.heat.numpy(), "values": flat, "quality": quality, "presence": np.ones(1)}
+        return {"heat": truth.heatmap.numpy(), "values": flat, "quality": quality, "presence": np.ones(1)}
 
-    return tell
+    return model
 
 
-@READERS
-def test_what_a_perfect_model_tells_is_the_truth_in_the_world(catalog: Catalog, reader: str) -> None:
-    recipe, truth = STILL.replace(bev_encoder=reader, max_points=40000, stride=4), catalog.truth
+@ENCODERS
+def test_a_perfect_model_predicts_the_truth_in_the_world(catalog: Catalog, encoder: str) -> None:
+    recipe, truth = STILL.replace(bev_encoder=encoder, max_points=40000, stride=4), catalog.truth
     assert truth is not None
-    source, groups = LidarDataset(catalog, recipe), head_groups_of(recipe, truth.classes)
-    scans = [source.window(np.random.default_rng(0), item, True) for item in range(len(catalog))]
-    model = perfect(recipe, scans, len(truth.classes), groups)
-    raw = infer(catalog, [model], recipe, Problems(EVERY), classes=truth.classes)
-    found = raw.found
-    assert found is not None
+    dataset, groups = LidarDataset(catalog, recipe), head_groups_of(recipe, truth.classes)
+    samples = [dataset.sample(np.random.default_rng(0), item, mix=False) for item in range(len(catalog))]
+    model = perfect(recipe, samples, len(truth.classes), groups)
+    candidates = infer(catalog, [model], recipe, Problems(EVERY), classes=truth.classes)
+    found = candidates.objects
     assert found.classes == truth.classes
-    sure = found.filter(found.scores > 0.5)
-    assert len(sure) > 20
-    pairs = sure.shapes.pairs(truth.shapes, sure.item * 100 + sure.kind, truth.item * 100 + truth.labels, 0.99)
-    assert len(np.unique(pairs.first)) == len(sure)
+    confident = found.filter(found.scores > 0.5)
+    assert len(confident) > 20
+    pairs = confident.shapes.pairs(
+        truth.shapes, confident.item * 100 + confident.labels, truth.item * 100 + truth.labels, 0.99
+    )
+    assert len(np.unique(pairs.first)) == len(confident)
 
 
-def test_kitti_is_seen_from_its_ground(tmp_path: Path) -> None:
+def test_kitti_sweeps_are_placed_on_their_ground(tmp_path: Path) -> None:
     catalog = kitti(tmp_path)
     scan = read_scan(catalog, 0)
     assert scan.points.shape == (4600, 5)
-    assert scan.stand.translation[0, 2] == pytest.approx(-1.7, abs=0.02)
+    assert scan.pose.translation[0, 2] == pytest.approx(-1.7, abs=0.02)
     assert catalog.truth is not None
     recipe = STILL.replace(fov_degrees=45, head_groups="")
-    source = LidarDataset(catalog, recipe)
-    cloud = source.load(0)
-    assert count_points_in_cuboids(cloud.points, cloud.cuboids).tolist() == [300]
+    dataset = LidarDataset(catalog, recipe)
+    cloud = dataset.load_cloud(0)
+    assert count_points_in_cuboids(cloud.points, cloud.volumes).tolist() == [300]
     assert cloud.points[:, 0].min() >= 0
-    window = source.window(np.random.default_rng(0), 0, True)
-    model = perfect(recipe, [window], 9, [0] * 9)
-    found = infer(catalog, [model], recipe, Problems(EVERY), classes=catalog.truth.classes).found
-    assert found is not None
+    sample = dataset.sample(np.random.default_rng(0), 0, mix=False)
+    model = perfect(recipe, [sample], 9, [0] * 9)
+    found = infer(catalog, [model], recipe, Problems(EVERY), classes=catalog.truth.classes).objects
     best = found.filter(found.scores > 0.5)
     shared, union = best.shapes.overlap(catalog.truth.shapes, np.zeros(1, int), np.zeros(1, int))
     assert shared / union > 0.99
 
 
-def test_the_ground_is_found_below_what_stands_on_it() -> None:
-    rng = np.random.default_rng(0)
-    road = np.column_stack([rng.uniform(-20, 20, (3000, 2)), rng.normal(-1.9, 0.02, 3000)])
-    roof = np.column_stack([rng.uniform(-1, 1, (9000, 2)), np.full(9000, 0.4)])  # its own, seen by most of the beams
-    assert estimate_ground_height(np.concatenate([road, roof])) == pytest.approx(-1.9, abs=0.1)
-    assert estimate_ground_height(np.empty((0, 4))) == 0
-
-
-def test_only_the_front_is_seen() -> None:
-    points = np.array([[10, 0, 0, 0, 0], [0, 10, 0, 0, 0], [-10, 0.1, 0, 0, 0], [5, -5.1, 0, 0, 0]], np.float32)
-    assert in_field_of_view(points, 45).tolist() == [True, False, False, False]
-    assert in_field_of_view(points, 180).all()
-    assert np.count_nonzero(bev_input(points, RECIPE.replace(fov_degrees=45))[..., -2]) == 1
-    assert np.count_nonzero(bev_input(points, RECIPE)[..., -2]) == 4
-
-
-def test_a_cell_is_described_by_the_strongest_of_its_points() -> None:
-    network = make_network(
-        RECIPE.replace(bev_encoder="pillars"), 9, head_groups_of(RECIPE.replace(head_groups=""), ["a"] * 9)
-    )
-    assert isinstance(network, CenterDetector)
-    two, another, none = (
-        [[3, 0.1, 0.2, 0.5, 0, 0.1], [3, -0.4, 0, 0.9, 0, 0.1]],
-        [200, 0, 0, 0.2, 0, 0.5],
-        [-1] + [0] * 5,
-    )
-    listed = torch.tensor([*two, another, none]).T[None, ..., None]
-    grid = network.reader(listed)
-    alone = [network.reader(listed[:, :, number : number + 1]) for number in range(3)]
-    assert grid.shape == (1, 4, 128, 128)
-    torch.testing.assert_close(grid[0, :, 0, 3], torch.maximum(alone[0], alone[1])[0, :, 0, 3])
-    torch.testing.assert_close(grid[0, :, 1, 72], alone[2][0, :, 1, 72])
-    assert int((grid != 0).any(1).sum()) == 2  # what is no point is nowhere
-
-
-@READERS
-def test_the_file_says_what_the_network_says(reader: str, catalog: Catalog, tmp_path: Path) -> None:
-    recipe, truth = RECIPE.replace(bev_encoder=reader), catalog.truth
+@ENCODERS
+def test_the_model_file_has_the_outputs_of_the_network(encoder: str, catalog: Catalog, tmp_path: Path) -> None:
+    recipe, truth = RECIPE.replace(bev_encoder=encoder), catalog.truth
     assert truth is not None
     network = make_network(recipe, 9, head_groups_of(recipe, truth.classes)).eval()
-    export(network, Metadata("lyft", recipe, truth.classes), tmp_path / "model.onnx")
+    export(network, ModelMetadata("lyft", recipe, truth.classes), tmp_path / "model.onnx")
     session, model = Session(tmp_path / "model.onnx"), as_model(network)
-    source = LidarDataset(catalog, recipe)
-    seen = np.stack([source.window(np.random.default_rng(k), k, False).picture for k in range(3)])
+    dataset = LidarDataset(catalog, recipe)
+    seen = np.stack([dataset.sample(np.random.default_rng(k), k, mix=True).picture for k in range(3)])
     told, file = model(seen), session(seen)
     assert told["values"].shape == (3, 4 * CODERS["cuboids"].values, 32, 32)
     assert told["quality"].shape == (3, 4, 32, 32)
     for name, part in told.items():
         np.testing.assert_allclose(file[name], part, atol=2e-4)
-    one = infer(catalog, [model], recipe.replace(tta=8), Problems(EVERY), classes=truth.classes).found
-    other = infer(catalog, [session], recipe.replace(tta=8), Problems(EVERY), classes=truth.classes).found
-    assert one is not None
-    assert other is not None
+    one = infer(catalog, [model], recipe.replace(tta=8), Problems(EVERY), classes=truth.classes).objects
+    other = infer(catalog, [session], recipe.replace(tta=8), Problems(EVERY), classes=truth.classes).objects
     assert abs(len(one) - len(other)) <= 0.02 * len(one)
 
 
-@READERS
-def test_every_view_shows_the_same_scan(reader: str) -> None:
-    """Of eight views of a single point, each has it in a place of its own."""
-    recipe = RECIPE.replace(bev_encoder=reader, max_points=64)
+@ENCODERS
+def test_every_test_time_augmentation_has_the_same_points(encoder: str) -> None:
+    """Of eight transforms of a single point, each has it in a cell of its own."""
+    recipe = RECIPE.replace(bev_encoder=encoder, max_points=64)
     points = np.zeros((1, 5), np.float32)
     points[0, :3] = (10.2, 5.3, 1)
-    scan = Scan(points, Poses.of([1, 0, 0, 0], [0, 0, 0]))
-    grid = bev_input(scan.points, recipe)
-    shown: list[np.ndarray] = []
+    grid = bev_input(points, recipe)
+    given: list[np.ndarray] = []
 
-    def model(seen: np.ndarray) -> Maps:
-        shown.append(seen[0])
+    def model(inputs: np.ndarray) -> Outputs:
+        given.append(inputs[0])
         return {name: np.zeros((1, size, 32, 32)) for name, size in (("heat", 9), ("values", 40), ("quality", 4))} | {
             "presence": np.zeros(1)
         }
 
-    mean_maps(grid, [model], recipe.replace(tta=8))
+    ensemble(grid, [model], recipe.replace(tta=8))
     cells = set()
-    for one in shown:
-        if reader == "bins":
+    for one in given:
+        if encoder == "bins":
             (row,), (column,) = np.nonzero(one[..., -2])
         else:
             row, column = divmod(int(one[0, 0, 0]), 128)
@@ -285,12 +246,12 @@ def test_every_view_shows_the_same_scan(reader: str) -> None:
     assert cells == places | {(b, a) for a, b in places}
 
 
-def test_models_that_see_another_ground_do_not_go_together(tmp_path: Path) -> None:
+def test_models_of_different_grids_cannot_be_combined(tmp_path: Path) -> None:
     paths = [tmp_path / f"{number}.onnx" for number in range(3)]
     for path, recipe in zip(
         paths, (RECIPE, RECIPE.replace(voxel_size=0.25, bev_range=16), RECIPE.replace(head_groups="")), strict=True
     ):
-        export(make_network(recipe, 2).eval(), Metadata("lyft", recipe, ("car", "bus")), path)
+        export(make_network(recipe, 2).eval(), ModelMetadata("lyft", recipe, ("car", "bus")), path)
     for other in paths[1:]:
         with pytest.raises(BadInput, match="other_model"):
             Predictor([paths[0], other])

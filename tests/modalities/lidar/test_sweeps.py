@@ -1,16 +1,34 @@
-"""Scans: the points of an item around the vehicle."""
+"""Sweeps: the points of an item around the vehicle, and the height of its ground."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tallymark.modalities.lidar.sweeps import estimate_ground_height
+from tallymark.modalities.lidar.recipe import LidarRecipe
+from tallymark.modalities.lidar.sweeps import bev_input, estimate_ground_height, in_field_of_view
 
 
-def test_a_point_far_below_the_ground_is_no_ground() -> None:
-    """Nor does it ask for a level for every decimetre down to it."""
+def test_a_point_far_below_the_ground_does_not_count() -> None:
+    """Nor does it need memory for every bin of the histogram down to it."""
     x, y = np.meshgrid(np.arange(-20.0, 20), np.arange(-20.0, 20))
     road = np.column_stack([x.ravel() + 0.5, y.ravel() + 0.5, np.full(x.size, -1.9), np.zeros(x.size)])
     road[7, 2] = -1e12
     assert estimate_ground_height(road) == pytest.approx(-1.9)
+
+
+def test_the_ground_is_below_what_stands_on_it() -> None:
+    rng = np.random.default_rng(0)
+    road = np.column_stack([rng.uniform(-20, 20, (3000, 2)), rng.normal(-1.9, 0.02, 3000)])
+    roof = np.column_stack([rng.uniform(-1, 1, (9000, 2)), np.full(9000, 0.4)])  # its own, hit by most of the beams
+    assert estimate_ground_height(np.concatenate([road, roof])) == pytest.approx(-1.9, abs=0.1)
+    assert estimate_ground_height(np.empty((0, 4))) == 0
+
+
+def test_a_field_of_view_leaves_points_ahead() -> None:
+    points = np.array([[10, 0, 0, 0, 0], [0, 10, 0, 0, 0], [-10, 0.1, 0, 0, 0], [5, -5.1, 0, 0, 0]], np.float32)
+    recipe = LidarRecipe().replace(bev_range=32, voxel_size=0.5)
+    assert in_field_of_view(points, 45).tolist() == [True, False, False, False]
+    assert in_field_of_view(points, 180).all()
+    assert np.count_nonzero(bev_input(points, recipe.replace(fov_degrees=45))[..., -2]) == 1
+    assert np.count_nonzero(bev_input(points, recipe)[..., -2]) == 4

@@ -1,0 +1,87 @@
+"""Check submissions and data folders."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tallymark.core.console import plural
+from tallymark.core.options import parse_options
+from tallymark.core.problems import EVERY, Problem, Problems
+from tallymark.core.registry import Challenge, challenge
+from tallymark.scoring.alignment import PathLike, expected_items, fit_items
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The number of items and of objects (None in a folder without truth), and every problem."""
+
+    items: int
+    objects: int | None
+    problems: Problems
+
+    @property
+    def counts(self) -> str:
+        """The numbers of items and objects, in words."""
+        objects = "no truth" if self.objects is None else plural(self.objects, "object")
+        return f"{plural(self.items, 'item')}, {objects}"
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per problem. Without the rows of items to keep, it is a list for `exclude`."""
+        names = [field.name for field in fields(Problem)]
+        schema = {name: pl.Int64 if name in ("line", "number") else pl.String for name in names}
+        return pl.DataFrame([asdict(problem) for problem in self.problems], schema=schema)
+
+
+def check(
+    name: str,
+    path: PathLike,
+    *,
+    against: PathLike | None = None,
+    exclude: PathLike | None = None,
+    **rule_options: object,
+) -> CheckResult:
+    """Check a submission without the answers, or a data folder.
+
+    Parameters
+    ----------
+    name: the challenge.
+    path: a submission, or a data folder.
+    against: for a submission, a sample submission or data folder: missing and unknown ids are problems too.
+    exclude: for a folder, a CSV list of items and objects to ignore.
+    """
+    what = challenge(name)
+    chosen = parse_options(what.rule_options, rule_options)
+    if Path(path).is_dir():
+        return _check_folder(what, Path(path), chosen, exclude)
+    return _check_submission(what, path, chosen, against)
+
+
+def _check_folder(what: Challenge, folder: Path, rule_options: Any, exclude: PathLike | None) -> CheckResult:
+    from tallymark.api.data import read_folder
+    from tallymark.data.checks import check_catalog
+
+    problems = Problems(EVERY)
+    catalog = read_folder(what, folder, rule_options, exclude, problems)
+    if catalog is None:
+        return CheckResult(0, 0, problems)
+    check_catalog(catalog, problems)
+    return CheckResult(len(catalog), None if catalog.truth is None else len(catalog.truth), problems)
+
+
+def _check_submission(
+    what: Challenge, submission: PathLike, rule_options: Any, against: PathLike | None
+) -> CheckResult:
+    problems = Problems()
+    predicted = what.dialect.read(submission, rule_options, problems)
+    if predicted is None:
+        return CheckResult(0, 0, problems)
+    if against is not None:
+        expected = expected_items(what, against, rule_options, predicted.items, problems)
+        if expected is not None:
+            fit_items(what, predicted, expected, submission, rule_options, problems)
+    return CheckResult(len(predicted.items), len(predicted), problems)

@@ -1,0 +1,167 @@
+"""Submissions: score, compare, repair, convert, read and write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tallymark.core.options import parse_options
+from tallymark.core.problems import BadInput, Problem, Problems
+from tallymark.core.registry import Challenge, Scoring, challenge
+from tallymark.data.annotations import Annotations
+from tallymark.data.items import Items
+from tallymark.scoring.alignment import PathLike, expected_items, read_pairs
+from tallymark.scoring.compare import RESAMPLES, Comparison, compare_scores
+from tallymark.scoring.score import Score
+from tallymark.submission.dialect import Change, write_submission
+from tallymark.submission.repair import repair_file
+
+if TYPE_CHECKING:
+    from tallymark.reporting.distances import Distances
+
+
+def score(
+    name: str, truth: PathLike, submission: PathLike, *, images: PathLike | None = None, **options: object
+) -> Score:
+    """Score a submission by the official rule.
+
+    Parameters
+    ----------
+    name: the challenge.
+    truth: the official annotations, or a data folder that has them.
+    submission: the file to score.
+    images: a sample submission or data folder that lists the ids to score; by default those of the truth.
+    options: rule options, e.g. `match="best_overall"`, and the challenge's score options, e.g. `audio="recordings"`;
+        `tallymark list CHALLENGE` lists both.
+
+    Examples
+    --------
+    >>> tallymark.score("wheat", "train.csv", "submission.csv").value  # doctest: +SKIP
+    """
+    what = challenge(name)
+    problems = Problems()
+    rule, extra = split_options(what, options)
+    rule_options = parse_options(what.rule_options, rule)
+    expected, [pair] = read_pairs(what, truth, [submission], images, rule_options, problems)
+    scoring = Scoring(Path(truth), expected, rule_options, rule | extra, problems)
+    rule_options = what.complete_rule_options(scoring)
+    answers, predicted = problems.checked(pair)
+    analyses = what.analyze(answers, predicted, replace(scoring, rule_options=rule_options))
+    problems.raise_if_any()
+    return replace(what.score(answers, predicted, rule_options), analyses=analyses)
+
+
+def split_options(what: Challenge, options: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Rule options and score options among those given; score options that are None count as not given."""
+    own = {option.name for option in what.score_options} - {field.name for field in fields(what.rule_options)}
+    rule = {name: value for name, value in options.items() if name not in own}
+    extra = {name: value for name, value in options.items() if name in own and value is not None}
+    return rule, extra
+
+
+def by_distance(
+    name: str,
+    truth: PathLike,
+    submission: PathLike,
+    folder: PathLike,
+    *,
+    images: PathLike | None = None,
+    min_points: int = 0,
+    **rule_options: object,
+) -> Distances:
+    """Precision and recall of 3D boxes by class and by distance from the vehicle.
+
+    Parameters
+    ----------
+    name, truth, submission, images, rule_options: as for `score`.
+    folder: the data folder, which has the poses of the vehicle.
+    min_points: lidar points that a 3D box must contain to count.
+    """
+    options = {"by_distance": folder, "min_points": min_points, **rule_options}
+    return cast("Distances", score(name, truth, submission, images=images, **options).analyses["distances"])
+
+
+def compare(
+    name: str,
+    truth: PathLike,
+    a: PathLike,
+    b: PathLike,
+    *,
+    images: PathLike | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    **rule_options: object,
+) -> Comparison:
+    """Compare two submissions item by item, with a 95 % bootstrap interval of their difference.
+
+    Parameters
+    ----------
+    name, truth, images, rule_options: as for `score`.
+    a, b: the two submissions.
+    seed, resamples: of the bootstrap over items.
+    """
+    what = challenge(name)
+    problems = Problems()
+    chosen = parse_options(what.rule_options, rule_options)
+    _, pairs = read_pairs(what, truth, [a, b], images, chosen, problems)
+    scores = (what.score(*problems.checked(pair), chosen) for pair in pairs)
+    return compare_scores(*scores, seed=seed, resamples=resamples)
+
+
+def repair(
+    name: str, submission: PathLike, out: PathLike, *, against: PathLike | None = None, **rule_options: object
+) -> list[Change]:
+    """Write a valid version of a submission to another file.
+
+    Parameters
+    ----------
+    out: the file to write. against: a sample submission or data folder, whose ids the file must have.
+
+    Returns
+    -------
+    Every change that was made.
+    """
+    what = challenge(name)
+    problems = Problems()
+    chosen = parse_options(what.rule_options, rule_options)
+    if Path(submission).resolve() == Path(out).resolve():
+        remedy = "name another file: the original is kept"
+        raise BadInput(Problem("same_file", str(out), "the submission itself", "another file", remedy))
+    expected = None
+    if against is not None:
+        readable = what.dialect.read(submission, chosen, Problems())
+        like = Items.of([]) if readable is None else readable.items
+        expected = problems.checked(expected_items(what, against, chosen, like, problems)).ids.to_list()
+    changes = repair_file(what.dialect, submission, out, expected, chosen)
+    what.dialect.read(out, chosen, problems)
+    problems.raise_if_any()
+    return changes
+
+
+def convert(name: str, submission: PathLike, out: PathLike, *, form: str | None = None, **rule_options: object) -> None:
+    """Write a submission in another of its published forms; by default the first."""
+    write(name, read_submission(name, submission, **rule_options), out, form=form, **rule_options)
+
+
+def write(
+    name: str, annotations: Annotations[Any], path: PathLike, *, form: str | None = None, **rule_options: object
+) -> None:
+    """Write predictions as a submission; the file is checked before it gets its name."""
+    what = challenge(name)
+    write_submission(what.dialect, annotations, path, parse_options(what.rule_options, rule_options), form)
+
+
+def read_truth(name: str, path: PathLike, **rule_options: object) -> Annotations[Any]:
+    """Read the official annotations of a challenge."""
+    what = challenge(name)
+    problems = Problems()
+    return problems.checked(what.dialect.read_truth(path, parse_options(what.rule_options, rule_options), problems))
+
+
+def read_submission(name: str, path: PathLike, **rule_options: object) -> Annotations[Any]:
+    """Read the predictions in a submission."""
+    what = challenge(name)
+    problems = Problems()
+    return problems.checked(what.dialect.read(path, parse_options(what.rule_options, rule_options), problems))

@@ -1,0 +1,1 @@
+"""Drawing: annotations, spectrograms and point clouds as RGB images, and charts as SVG."""

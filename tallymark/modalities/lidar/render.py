@@ -1,0 +1,206 @@
+"""Rendering of lidar data sets: sweeps in bird's-eye view, cuboids in camera images, and charts around the vehicle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from tallymark.core.humanize import number
+from tallymark.data.annotations import Annotations
+from tallymark.data.catalog import Catalog
+from tallymark.drawing.axes import Axis
+from tallymark.drawing.bev import SIDE, cuboid_corners, draw_bev, draw_projected_cuboids, project_to_camera
+from tallymark.drawing.boxes_and_masks import WIDTH, resize_to_fit
+from tallymark.drawing.charts import Chart, heat_map, histogram, small_multiples
+from tallymark.drawing.colors import Color, class_color
+from tallymark.drawing.text import placeholder
+from tallymark.geometry import Cuboids
+from tallymark.geometry.poses import transform_cuboids
+from tallymark.io.images import read_image
+from tallymark.io.lidar import read_sweep
+from tallymark.io.media import BadMedia
+from tallymark.modalities.gallery import (
+    GalleryItem,
+    annotations_of,
+    argmax_where,
+    drawable,
+    extremes_by_count,
+    extremes_of,
+    rarest_class,
+    select_items,
+    typical_items,
+)
+from tallymark.modalities.render import CameraImage, RateColumns
+from tallymark.modalities.survey import MediaStatistics, Survey, measure_thumbnail
+
+MAP_RANGE = 80.0
+"""Metres to each side of the vehicle on the map of cuboids."""
+MAP_CELLS = 32
+CAMERA_IMAGES = 2
+"""Samples that are also shown in the image of a camera."""
+
+
+class LidarRenderer:
+    """Sweeps with cuboids, in the frame of the vehicle."""
+
+    thumbnail_size = (WIDTH, WIDTH * 3 // 4)
+    wide = False
+    objects_note = "Number, size and position."
+
+    def measure(self, catalog: Catalog, path: Path) -> MediaStatistics:
+        return measure_thumbnail(catalog, path)
+
+    def total(self, survey: Survey) -> tuple[str, str] | None:
+        return None
+
+    def rate_columns(self, survey: Survey) -> RateColumns | None:
+        return None
+
+    def media_charts(self, survey: Survey) -> list[Chart | None]:
+        points = survey.extent[np.isfinite(survey.extent).all(axis=1), 0]
+        return [histogram(points, "Points in a sweep", "points")]
+
+    def object_charts(self, catalog: Catalog, survey: Survey) -> list[Chart | None]:
+        truth = catalog.truth
+        if truth is None or not len(truth):
+            return []
+        return [*_size_charts(truth), *_position_charts(catalog, truth)]
+
+    def gallery_note(self, catalog: Catalog) -> str:
+        return (
+            "Bird's-eye view with range rings every 20 m. Higher points are brighter; the line inside a cuboid is its "
+            "heading."
+        )
+
+    def gallery(self, catalog: Catalog, survey: Survey, most: int, seed: int) -> dict[str, list[GalleryItem]]:
+        extremes = self._extremes(catalog, survey)
+        return select_items(catalog, survey, extremes, most, seed, catalog.group.to_numpy())
+
+    def draw(self, catalog: Catalog, item: GalleryItem) -> np.ndarray:
+        truth = annotations_of(catalog, item.item)
+        cuboids = Cuboids.of(np.empty((0, 7))) if truth is None else truth.shapes
+        labels = np.empty(0, np.int64) if truth is None else truth.labels
+        drive = catalog.drive
+        if drive is not None and drive.samples[item.item] >= 0:
+            points = drive.points(item.item, frame="ego")
+            return draw_bev(points, drive.to_frame(item.item, cuboids, frame="ego"), labels)
+        path = catalog.path(item.item)
+        assert path is not None, "only items with a file are drawn"
+        points = read_sweep(path)
+        return draw_bev(points, cuboids, labels) if len(points) else placeholder("no points", (SIDE, SIDE))
+
+    def legend(self, catalog: Catalog) -> list[tuple[str, Color]]:
+        truth = catalog.truth
+        if truth is None or not truth.classes:
+            return []
+        return [(truth.classes[label], class_color(label)) for label in np.unique(truth.labels).tolist()]
+
+    def camera_images(self, catalog: Catalog, survey: Survey, seed: int) -> list[CameraImage]:
+        if catalog.drive is None:
+            return []
+        images = []
+        for typical in typical_items(catalog, survey, catalog.group.to_numpy(), CAMERA_IMAGES, seed):
+            try:
+                image = best_camera_image(catalog, typical.item)
+            except BadMedia:  # the sweep of the sample is drawn all the same
+                continue
+            if image is not None:
+                images.append(image)
+        return images
+
+    def _extremes(self, catalog: Catalog, survey: Survey) -> Iterator[GalleryItem]:
+        usable = drawable(catalog, survey)
+        truth = catalog.truth
+        yield from extremes_by_count(catalog, usable & catalog.labelled)
+        if truth is not None and usable[truth.item].any():
+            yield from _extreme_cuboids(catalog, truth, usable[truth.item])
+        yield from rarest_class(catalog, usable)
+        yield from extremes_of(survey.extent[:, 0], usable, "most points: {}", "fewest points: {}")
+
+
+RENDERER = LidarRenderer()
+
+
+def cuboids_around_vehicle(catalog: Catalog, truth: Annotations[Cuboids]) -> tuple[Cuboids, np.ndarray]:
+    """Cuboids in the frame of the vehicle, and their rows in the truth; unchanged where there is no drive."""
+    drive = catalog.drive
+    if drive is None:
+        return truth.shapes, np.arange(len(truth))
+    rows = np.flatnonzero(drive.samples[truth.item] >= 0)
+    cuboids = truth.shapes.take(rows)
+    if not len(rows):
+        return cuboids, rows
+    shots = drive.samples[truth.item[rows]]
+    return transform_cuboids(cuboids, drive.vehicle.take(shots).inverse()), rows
+
+
+def best_camera_image(catalog: Catalog, item: int) -> CameraImage | None:
+    """The image of the camera that has most of a sample's cuboids in view, with these; None without a camera."""
+    drive = catalog.drive
+    truth = annotations_of(catalog, item)
+    if drive is None or truth is None or drive.samples[item] < 0:
+        return None
+    world = cuboid_corners(truth.shapes)
+    best: tuple[int, CameraImage] | None = None
+    for shot in drive.cameras(item).tolist():
+        file = drive.sample_data["file"][shot]
+        matrix = drive.intrinsic[shot]
+        if file is None or not matrix.any():
+            continue
+        image = read_image(Path(file))
+        row = np.array([shot])
+        to_camera = drive.vehicle.take(row).inverse().then(drive.sensor.take(row).inverse())
+        corners = to_camera.apply(world.reshape(-1, 3)).reshape(-1, 8, 3)
+        pixels, visible = project_to_camera(corners, matrix, (image.shape[1], image.shape[0]))
+        amount = int(visible.sum())
+        if best is None or amount > best[0]:
+            thumbnail, scale = resize_to_fit(image)
+            drawn = draw_projected_cuboids(thumbnail, pixels[visible] * scale, truth.labels[visible])
+            best = amount, CameraImage(drawn, item, str(drive.sample_data["channel"][shot]))
+    return None if best is None else best[1]
+
+
+def _size_charts(truth: Annotations[Cuboids]) -> list[Chart | None]:
+    """Length, width and height of the cuboids of each class, the most frequent first."""
+    cuboids = truth.shapes
+    labels = truth.labels
+    names = truth.classes or ("all",)
+    frequent = [at for at in np.argsort(-np.bincount(labels, minlength=len(names))).tolist() if (labels == at).any()]
+    sides = {"Length": cuboids.length, "Width": cuboids.width, "Height": cuboids.height}
+    return [
+        small_multiples({names[at]: values[labels == at] for at in frequent}, f"{side} by class", "metres")
+        for side, values in sides.items()
+    ]
+
+
+def _position_charts(catalog: Catalog, truth: Annotations[Cuboids]) -> list[Chart | None]:
+    """Position, distance and heading of cuboids relative to the vehicle."""
+    cuboids, rows = cuboids_around_vehicle(catalog, truth)
+    distance = np.hypot(cuboids.x, cuboids.y)
+    grid, _, _ = np.histogram2d(-cuboids.x, -cuboids.y, bins=MAP_CELLS, range=[[-MAP_RANGE, MAP_RANGE]] * 2)
+    note = f"{MAP_RANGE:g} m to each side; shades by square root"
+    labels = truth.labels[rows]
+    by_class = {truth.classes[at]: distance[labels == at] for at in np.unique(labels).tolist()} if truth.classes else {}
+    heading = np.degrees(cuboids.yaw) % 360
+    return [
+        heat_map(grid, "Cuboids around the vehicle", note, ("ahead (x)", "", "behind", ""), power=0.5),
+        histogram(distance, "Distance from the vehicle", "metres"),
+        histogram(heading, "Heading", "degrees, 0 is ahead", Axis(np.arange(0.0, 361, 15))),
+        small_multiples(by_class, "Distance by class", "metres") if len(by_class) > 1 else None,
+    ]
+
+
+def _extreme_cuboids(catalog: Catalog, truth: Annotations[Cuboids], usable: np.ndarray) -> Iterator[GalleryItem]:
+    """The largest and the farthest of the usable cuboids."""
+    cuboids = truth.shapes
+    noun, _ = cuboids.noun
+    largest = argmax_where(cuboids.volume, usable)
+    sides = " × ".join(number(float(side[largest])) for side in (cuboids.length, cuboids.width, cuboids.height))
+    yield GalleryItem(int(truth.item[largest]), f"largest {noun}: {sides} m")
+    around, rows = cuboids_around_vehicle(catalog, truth)
+    distance = np.full(len(truth), -1.0)
+    distance[rows] = np.hypot(around.x, around.y)
+    farthest = argmax_where(distance, usable)
+    yield GalleryItem(int(truth.item[farthest]), f"farthest {noun}: {number(float(distance[farthest]))} m away")

@@ -1,0 +1,88 @@
+"""Renderer: how the items of one medium are surveyed, selected, drawn and charted on pages.
+
+Each modality has one, as `RENDERER` in its module `render`. Pages ask it, and need not know the medium.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol, cast
+
+import numpy as np
+
+from tallymark.data.catalog import Catalog
+from tallymark.drawing.charts import Chart
+from tallymark.drawing.colors import Color
+from tallymark.modalities.gallery import GalleryItem
+from tallymark.modalities.survey import MediaStatistics, Survey
+
+
+class RateColumns(NamedTuple):
+    """Two further columns of the tables of counts: how much media there is, and objects per unit of it.
+
+    names: of both columns. amount: (n,) per item, in the unit of the first column, nan where unknown.
+    """
+
+    names: tuple[str, str]
+    amount: np.ndarray
+
+
+class CameraImage(NamedTuple):
+    """An RGB image of a camera with the annotations of an item projected into it."""
+
+    image: np.ndarray
+    item: int
+    camera: str
+
+
+class Renderer(Protocol):
+    """How the items of one medium are shown on pages."""
+
+    @property
+    def thumbnail_size(self) -> tuple[int, int]:
+        """Width and height of a placeholder in pixels."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether thumbnails need wide tiles."""
+
+    @property
+    def objects_note(self) -> str:
+        """The sentence above the charts of objects."""
+
+    def measure(self, catalog: Catalog, path: Path) -> MediaStatistics:
+        """What a file is like; `BadMedia` if it cannot be read."""
+
+    def total(self, survey: Survey) -> tuple[str, str] | None:
+        """The total amount of media, as a number and its unit; None where the number of items suffices."""
+
+    def rate_columns(self, survey: Survey) -> RateColumns | None:
+        """Further columns of the tables of counts, if there are any."""
+
+    def media_charts(self, survey: Survey) -> list[Chart | None]:
+        """Sizes and levels of the media files."""
+
+    def object_charts(self, catalog: Catalog, survey: Survey) -> list[Chart | None]:
+        """Sizes and positions of the annotated objects."""
+
+    def gallery_note(self, catalog: Catalog) -> str:
+        """The sentence above the gallery."""
+
+    def gallery(self, catalog: Catalog, survey: Survey, most: int, seed: int) -> Mapping[str, Sequence[GalleryItem]]:
+        """The items to show, `most` at most, by heading."""
+
+    def draw(self, catalog: Catalog, item: GalleryItem) -> np.ndarray:
+        """An item with its annotations as an RGB image; `BadMedia` if its file cannot be read."""
+
+    def legend(self, catalog: Catalog) -> list[tuple[str, Color]]:
+        """Classes and their colours in the gallery, where colours stand for classes."""
+
+    def camera_images(self, catalog: Catalog, survey: Survey, seed: int) -> list[CameraImage]:
+        """Annotations in the images of cameras, where a data set has cameras beside its medium."""
+
+
+def renderer_of(catalog: Catalog) -> Renderer:
+    """The renderer of a catalog's medium."""
+    return cast("Renderer", importlib.import_module(f"tallymark.modalities.{catalog.medium.modality}.render").RENDERER)
