@@ -22,7 +22,6 @@ CEILING = 35
 ALLOWED = {
     "challenges/": "a challenge's own: it knows its geometry",
     "formats/": "a format: it is defined for some geometries only",
-    "data/checks/media.py": "a format: the sensors of nuScenes tables",
     "data/checks/truth.py": "a constructor: the checks of each geometry",
     "detector/coders.py": "a constructor: the coder of each task",
     "detector/mask_coder.py": "a constructor: rectangles from masks, or as they are",
