@@ -38,10 +38,10 @@ SETS: dict[str, dict[str, Any]] = {
     "ships": {"items": 60},
     "food": {"items": 300, "size": 128, "classes": 10},
     "lyft": {"items": 40, "cameras": "none"},
-    "upcalls": {"items": 40, "seconds": 120, "calls": 200},
+    "upcalls": {"items": 20, "seconds": 60, "calls": 200},
 }
 """Synthetic data to train on and to predict."""
-EPOCHS = {"wheat": 8, "ships": 4, "food": 2, "lyft": 2, "upcalls": 6}
+EPOCHS = {"wheat": 8, "ships": 8, "food": 2, "lyft": 2, "upcalls": 3}
 SLOWEST = 0.95
 """Rows below this ratio are pointed out."""
 
@@ -152,7 +152,7 @@ def compare(row: Row, checkouts: list[Checkout], rounds: int) -> float:
     if verb != "train":  # quick: the first call imports, and more calls count
         for checkout in checkouts:
             checkout.call(verb, *fill(given, checkout, what, "warm-up"), **options)
-        rounds *= 3
+        rounds *= 2
     for turn in range(rounds):
         for at in (0, 1) if turn % 2 == 0 else (1, 0):
             words = fill(given, checkouts[at], what, str(turn))
@@ -179,7 +179,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", nargs="*", metavar="WORK")
     parser.add_argument("--before", type=Path, required=True, help="the other checkout")
-    parser.add_argument("--rounds", type=int, default=3, help="trainings of each; three times as many of the rest")
+    parser.add_argument("--rounds", type=int, default=3, help="trainings of each; twice as many of the rest")
     parser.add_argument("--preset", default="tiny")
     parser.add_argument("--threads", type=int, default=1, help="OpenMP threads of both; 0: as each chooses")
     given = parser.parse_args()

@@ -1,10 +1,10 @@
-"""Training: windows a second of the whole loop, beside the bare forward and backward pass of the same network.
+"""Training: samples per second of the whole loop, beside the bare forward and backward pass of the same network.
 
-    python -m benchmarks.train [CHALLENGE ...] [--preset small] [--rounds N] [--out FOLDER]
+    python -m benchmarks.train [CHALLENGE ...] [--preset small] [--rounds N] [--threads N] [--out FOLDER]
 
-Both take turns in one process, so that a machine's bad moments hit both. Ours reads, decodes, cuts, augments and stacks
-what it learns from, draws targets, computes all losses, clips, steps and averages the weights; the bare one gets one
-batch again and again, and sums the network's outputs in place of a loss.
+Both take turns in one process, so that other work on the machine affects both. Our loop reads, decodes, crops, augments
+and stacks samples, draws targets, computes all losses, clips gradients, updates the weights and their moving average;
+the bare one gets the same batch every time, and sums the network's outputs in place of a loss.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import tallymark
 from tallymark.api import models as api_models
 from tallymark.core.recipe import head_groups_of
 from tallymark.core.registry import challenge_names
+from tallymark.modalities import modality_of
 from tallymark.training.batches import Batches
-from tallymark.training.devices import Place, join_ranks
+from tallymark.training.devices import Rank, join_ranks
 from tallymark.training.loop import Trainer
 from tallymark.training.network import make_network
-from tallymark.training.train import class_names, make_dataset
 
 STEPS = 6
 """Batches in a turn."""
@@ -39,43 +39,43 @@ def main() -> None:
     parser.add_argument("challenges", nargs="*", default=challenge_names(), metavar="CHALLENGE")
     parser.add_argument("--preset", default="small")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "out" / "train")
     arguments = parser.parse_args()
-    print("| recipe | bare windows a second | whole loop | of the bare network |")
-    print("| --- | --- | --- | --- |")
-    with join_ranks() as place:
+    print("| recipe | threads | bare samples per second | whole loop | of the bare network |")
+    print("| --- | --- | --- | --- | --- |")
+    with join_ranks() as rank:
         for name in arguments.challenges:
-            compare(name, arguments.preset, arguments.rounds, arguments.out, place)
+            compare(name, arguments.preset, arguments.rounds, arguments.threads, arguments.out, rank)
 
 
-def compare(name: str, preset: str, rounds: int, out: Path, place: Place) -> None:
+def compare(name: str, preset: str, rounds: int, threads: int | None, out: Path, rank: Rank) -> None:
     folder = out / name
     if not folder.exists():
         tallymark.synth(name, folder, items=ITEMS.get(name, 96))
     recipe = api_models.find_preset(name, preset)
-    catalog = tallymark.read(name, folder)
-    known = catalog.select(catalog.labelled).in_split("train")
-    names = class_names(known)
+    catalog = tallymark.read(name, folder).with_truth().in_split("train")
+    names = catalog.truth.classes
     classes = max(len(names), 1)
-    batches = Batches(make_dataset(known, recipe), recipe, classes)
+    batches = Batches(modality_of(recipe).dataset(catalog, recipe), recipe, classes)
+    network = make_network(recipe, classes, head_groups_of(recipe, names))
     with tempfile.TemporaryDirectory() as temporary:
-        fit = Trainer(
-            make_network(recipe, classes, head_groups_of(recipe, names)), batches, recipe, Path(temporary), place
-        )
-    endless = (batch for epoch in range(10**6) for batch in batches.epoch(epoch, lambda k: False))
-    for _ in range(len(batches)):  # every picture is decoded once before it counts, as in any later epoch
+        trainer = Trainer(network, batches, recipe, Path(temporary), rank, threads)
+        trainer._start(resume=False)
+    endless = (batch for epoch in range(10**6) for batch in batches.epoch(epoch, lambda batch: True))
+    for _ in range(len(batches)):  # every item is decoded once before it counts, as in any later epoch
         batch = next(endless)
-    fixed = batch.pictures.to(place.device)
+    fixed = batch.inputs.to(rank.device)
 
     def whole() -> None:
-        fit._learn(fit.network, next(endless), 0.0)
+        trainer._train_step(trainer.network, next(endless), 0.0)
 
     def bare() -> None:
-        fit.network.train()
-        with torch.autocast(place.device.type, fit.precision, enabled=fit.precision != torch.float32):
-            maps = fit.network(fixed.float())
-        torch.stack([part.float().mean() for part in maps.values()]).sum().backward()
-        fit.optimizer.zero_grad(set_to_none=True)
+        trainer.network.train()
+        with torch.autocast(rank.device.type, trainer.precision, enabled=trainer.precision != torch.float32):
+            outputs = trainer.network(fixed.float())
+        torch.stack([part.float().mean() for part in outputs.values()]).sum().backward()
+        trainer.optimizer.zero_grad(set_to_none=True)
 
     both = {bare: list[float](), whole: list[float]()}
     for turn in range(rounds + 1):
@@ -84,14 +84,15 @@ def compare(name: str, preset: str, rounds: int, out: Path, place: Place) -> Non
             if turn:  # the first turn warms up
                 seconds.append(took)
     rates = [recipe.batch_size * STEPS / statistics.median(seconds) for seconds in both.values()]
-    print(f"| {name} {preset} | {rates[0]:.1f} | {rates[1]:.1f} | {rates[1] / rates[0]:.2f} |", flush=True)
+    columns = [f"{name} {preset}", torch.get_num_threads(), f"{rates[0]:.1f}", f"{rates[1]:.1f}"]
+    print(f"| {' | '.join(map(str, columns))} | {rates[1] / rates[0]:.2f} |", flush=True)
 
 
 def timed(call: Callable[[], None]) -> float:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for _ in range(STEPS):
         call()
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
 if __name__ == "__main__":

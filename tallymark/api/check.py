@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from tallymark.core.console import plural
+from tallymark.core.humanize import plural
 from tallymark.core.options import parse_options
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.core.registry import Challenge, challenge

@@ -41,7 +41,7 @@ def train(
     exclude: PathLike | None = None,
     extra_data: Sequence[PathLike] = (),
     pseudo: PathLike | None = None,
-    folds: PathLike | None = None,
+    fold_table: PathLike | None = None,
     rule_options: Options | None = None,
     **recipe: object,
 ) -> TrainingResult | None:
@@ -58,7 +58,7 @@ def train(
     resume: continue from the last checkpoint in `out`.
     exclude: a CSV list of items and objects to ignore.
     pseudo: a folder whose unlabelled items are pseudo-labelled by the run that the recipe names as `weights`.
-    folds: a CSV table of folds, as `folds` makes it; by default new ones are made.
+    fold_table: a CSV table of folds, as `folds` makes it; by default new ones are made.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def train(
         extra_data=tuple(one.select(one.labelled) for one in also),
         minutes=minutes,
         threads=threads,
-        folds=None if folds is None else read_folds(folds),
+        folds=None if fold_table is None else read_folds(fold_table),
         resume=resume,
         problems=problems,
     )

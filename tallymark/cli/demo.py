@@ -14,7 +14,8 @@ from tallymark.api import models
 from tallymark.api.check import check
 from tallymark.api.data import explore, parse_scene_options, read, synth
 from tallymark.api.score import score, write
-from tallymark.core.console import plural, show_table
+from tallymark.core.console import show_table
+from tallymark.core.humanize import plural
 from tallymark.core.options import SceneOptions
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.registry import Challenge, challenge, challenge_names

@@ -71,7 +71,7 @@ def train(
             exclude=exclude,
             extra_data=extra_data or (),
             pseudo=pseudo,
-            folds=folds,
+            fold_table=folds,
             rule_options=assignments_of(rule),
             **changes_of(recipe, run_train),
         )
@@ -155,7 +155,9 @@ def predict(
     clips_each: Annotated[
         int,
         typer.Option(
-            min=1, help="Clips with the highest, the lowest and the borderline scores.", rich_help_panel=RECORDINGS
+            min=1,
+            help="Number of clips with the highest, the lowest and borderline scores each.",
+            rich_help_panel=RECORDINGS,
         ),
     ] = 10,
 ) -> None:

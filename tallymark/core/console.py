@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from operator import length_hint
 from typing import IO, TYPE_CHECKING, TypeVar
 
+from tallymark.core.humanize import plural
 from tallymark.core.problems import Problem, Problems
 
 if TYPE_CHECKING:
@@ -168,11 +169,6 @@ def _where(problem: Problem, common: str, *, one_file: bool) -> str:
     else:
         place = problem.place.removeprefix(f"{common}/") if common else problem.place
     return f"{place} {problem.column or ''}".strip()
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 item`, `2 items`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _cell(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,8 @@ from tallymark.data.items import Items
 from tallymark.data.near_duplicates import cluster_duplicates, find_near_duplicates
 from tallymark.io.media import THUMBNAIL, Inspection
 from tallymark.io.tables import number_text, read_table, write_table
+
+C = TypeVar("C", bound=Catalog)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,7 @@ class Folds:
         """The fold of each item of a catalog; -1 for items without one, such as those of a test set."""
         return np.append(self.fold, -1)[self.items.find(catalog.items.ids)]
 
-    def split(self, catalog: Catalog, fold: int) -> tuple[Catalog, Catalog]:
+    def split(self, catalog: C, fold: int) -> tuple[C, C]:
         """The training and the validation items of a fold."""
         folds = self.of(catalog)
         return catalog.select((folds >= 0) & (folds != fold)), catalog.select(folds == fold)

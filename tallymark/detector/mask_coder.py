@@ -13,7 +13,7 @@ from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.detector.center_coder import MAX_LOG_SIZE, MIN_SIZE, CenterCoder
-from tallymark.detector.mask_refinement import FINE, correct
+from tallymark.detector.mask_refinement import FINE, refine_rectangles
 from tallymark.detector.outputs import Outputs
 from tallymark.detector.tta import TTATransform
 from tallymark.geometry import Masks, RotatedBoxes
@@ -70,7 +70,7 @@ class MaskCoder(CenterCoder):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rectangles fitted to the covered cells, and how well they fit those."""
         shapes = self.decode(x, y, values.astype(float))
-        refined, fit = correct(shapes.scale(FINE), heat * quality, outputs["cover"])
+        refined, fit = refine_rectangles(shapes.scale(FINE), heat * quality, outputs["cover"])
         return self.encode(refined.scale(1 / FINE), x, y), fit
 
     def invert_tta(self, values: np.ndarray, transform: TTATransform) -> np.ndarray:

@@ -40,7 +40,9 @@ def draw_coverage(footprint: RotatedBoxes, shape: tuple[int, int]) -> np.ndarray
     return coverage
 
 
-def correct(predicted: RotatedBoxes, scores: np.ndarray, coverage: np.ndarray) -> tuple[RotatedBoxes, np.ndarray]:
+def refine_rectangles(
+    predicted: RotatedBoxes, scores: np.ndarray, coverage: np.ndarray
+) -> tuple[RotatedBoxes, np.ndarray]:
     """Rectangles fitted to the covered cells, and how well they fit, from 0 to 1.
 
     Each connected component of covered cells goes to the rectangle with the highest score in it, or is split among

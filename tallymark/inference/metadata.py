@@ -51,7 +51,7 @@ class ModelMetadata:
             found = f"metadata with {next(iter(bad.problems)).found}"
         except KeyError as missing:
             found = f"metadata without {missing}"
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, AttributeError):
             found = "metadata that cannot be read" if text else "no metadata"
         remedy = "use a model.onnx that training wrote"
         raise BadInput(Problem("bad_model", str(path), found, "a model of this package", remedy))

@@ -9,7 +9,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
-from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.io.media import BadMedia
 from tallymark.modalities.base import Detect
@@ -28,12 +27,8 @@ class CachedDataset(ABC, Generic[T]):
     """
 
     def __init__(self, catalog: Catalog) -> None:
-        if catalog.truth is None or not len(catalog):
-            found = f"{len(catalog)} items with truth"
-            remedy = "name the folder that has the tables too"
-            raise BadInput(Problem("no_truth", str(catalog.root), found, "items to train on", remedy))
-        self.catalog = catalog
-        self.truth: Annotations[Any] = catalog.truth
+        self.catalog = catalog.with_truth()
+        self.truth = self.catalog.truth
         self.problems = Problems(EVERY)
         self._cache: dict[int, T] = {}
         self._bytes = 0

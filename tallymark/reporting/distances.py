@@ -61,7 +61,7 @@ def score_by_distance(
     predicted: Annotations[Cuboids],
     catalog: Catalog,
     *,
-    least: int = 0,
+    min_points: int = 0,
     comparison: IouComparison = "gt",
     match: Match = "best_unmatched",
 ) -> Distances:
@@ -70,7 +70,7 @@ def score_by_distance(
     Parameters
     ----------
     truth, predicted: of the same items, all of which are in the catalog, which knows the position of the vehicle.
-    least: lidar points that a truth must contain to be counted. A prediction that matches a truth which is not
+    min_points: lidar points that a truth must contain to be counted. A prediction that matches a truth which is not
         counted, or that matches none and contains fewer points itself, is not a false positive.
     """
     truth, predicted = align_classes(truth, predicted)
@@ -89,8 +89,8 @@ def score_by_distance(
     )
     counted = np.ones(len(truth), bool)
     enough = np.ones(len(predicted), bool)
-    if least > 0:
-        counted, enough = (counts >= least for counts in count_points((truth, predicted), catalog, at))
+    if min_points > 0:
+        counted, enough = (counts >= min_points for counts in count_points((truth, predicted), catalog, at))
     truth_hit = np.zeros((len(truth), len(TWENTIETHS)), bool)
     predicted_hit = np.zeros((len(predicted), len(TWENTIETHS)), bool)
     ignored = ~enough

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from tallymark.core.console import as_text, plural, progress, show_table
+from tallymark.core.console import as_text, progress, show_table
+from tallymark.core.humanize import plural
 from tallymark.scoring.score import Score
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from tallymark.core.console import as_text, plural, show_table
+from tallymark.core.console import as_text, show_table
+from tallymark.core.humanize import plural
 from tallymark.core.options import as_assignments, describe
 from tallymark.data.annotations import Annotations
 from tallymark.scoring.sweep import Sweep

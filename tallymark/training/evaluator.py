@@ -7,8 +7,7 @@ from typing import Any
 
 from tallymark.core.problems import EVERY, Problems
 from tallymark.core.recipe import Recipe
-from tallymark.data.annotations import Annotations
-from tallymark.data.catalog import Catalog
+from tallymark.data.catalog import LabelledCatalog
 from tallymark.detector.network import Network
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.pipeline import infer
@@ -30,9 +29,8 @@ class Evaluator:
     problems: the items that could not be read at the last prediction.
     """
 
-    def __init__(self, catalog: Catalog, truth: Annotations[Any], recipe: Recipe, rule: Rule) -> None:
+    def __init__(self, catalog: LabelledCatalog, recipe: Recipe, rule: Rule) -> None:
         self.catalog = catalog
-        self.truth = truth
         self.recipe = recipe
         self.rule = rule
         self.problems = Problems(EVERY)
@@ -41,12 +39,12 @@ class Evaluator:
         """The candidates of a network in every item."""
         self.problems = Problems(EVERY)
         models = [as_model(network)]
-        classes = self.truth.classes
+        classes = self.catalog.truth.classes
         return infer(self.catalog, models, self.recipe, self.problems, classes=classes, title="evaluating")
 
     def __call__(self, network: Network[Any]) -> Evaluation:
         """The score at the best of a few score thresholds."""
-        tuning = tune(self.predict(network), self.truth, self.recipe, self.rule, thorough=False)
+        tuning = tune(self.predict(network), self.catalog.truth, self.recipe, self.rule, thorough=False)
         score = tuning.score
         objective = score.value if score.better == "higher" else -score.value
         return Evaluation(objective, {"score": score.value, "score_threshold": tuning.recipe.score_threshold})

@@ -14,11 +14,9 @@ from torch import Tensor
 
 from tallymark.core.problems import EVERY, Problems
 from tallymark.core.recipe import Recipe
-from tallymark.data.annotations import Annotations
-from tallymark.data.catalog import Catalog
+from tallymark.data.catalog import LabelledCatalog
 from tallymark.detector.network import Classifier
 from tallymark.detector.outputs import Outputs
-from tallymark.geometry import Labels
 from tallymark.inference.pipeline import Model, infer_outputs
 
 WEIGHT_DECAY = 0.05
@@ -29,11 +27,11 @@ MAX_ITERATIONS = 100
 MAX_IMAGES = 20_000
 
 
-def init_classifier(network: Classifier, catalog: Catalog, truth: Annotations[Labels], recipe: Recipe) -> None:
+def init_classifier(network: Classifier, catalog: LabelledCatalog, recipe: Recipe) -> None:
     """Fit the last layer of a network to labelled images, resized as in prediction."""
     chosen = np.sort(np.random.default_rng(recipe.seed).permutation(len(catalog))[:MAX_IMAGES])
     selected = catalog.select(chosen)
-    labels = truth.reindex(selected.items)
+    labels = selected.truth
     models = [as_feature_extractor(network)]
     outputs = infer_outputs(selected, models, recipe.replace(tta=1), Problems(EVERY), title="linear probe")
     rows = [(number, one["classes"]) for number, one in outputs]

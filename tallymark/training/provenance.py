@@ -42,7 +42,7 @@ def initial_weights(source: str, fold: str, val: Catalog) -> InitialWeights:
 
 
 def trained_on(weights: Path) -> frozenset[str]:
-    """The items that weights were trained on, as far as the run that they belong to tells."""
+    """The items that weights were trained on, as far as it is recorded in their run."""
     path = (weights_of_run(weights) if weights.is_dir() else weights).parent / TRAINED_ON
     return _read(path) if weights.exists() and path.exists() else frozenset()
 

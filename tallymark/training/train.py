@@ -11,8 +11,8 @@ import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.core.recipe import Recipe, head_groups_of
-from tallymark.data.annotations import Annotations, concat_items
-from tallymark.data.catalog import Catalog
+from tallymark.data.annotations import concat_items
+from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.data.folds import Folds, make_folds
 from tallymark.data.items import Items
 from tallymark.detector.coders import CODERS
@@ -83,15 +83,10 @@ class TrainingResult:
 class HeldOutFold:
     """The data of one model: what it is trained on and evaluated on, its folder, and its initial weights."""
 
-    train: Catalog
-    val: Catalog
+    train: LabelledCatalog
+    val: LabelledCatalog
     folder: Path
     weights: InitialWeights
-
-    @property
-    def truth(self) -> Annotations[Any]:
-        """Of the held-out items."""
-        return truth_of(self.val)
 
 
 def train(plan: TrainingPlan) -> TrainingResult | None:
@@ -100,7 +95,7 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
         run = Run(plan.folder)
         recipe = plan.recipe
         modality_of(recipe).validate(recipe)
-        classes = class_names(plan.catalog)
+        classes = plan.catalog.with_truth().truth.classes
         plan = replace(plan, extra_data=tuple(align_to_classes(extra, classes) for extra in plan.extra_data))
         if rank.first:
             run.refuse(recipe, resume=plan.resume)
@@ -110,11 +105,11 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
         networks = [_train_fold(plan, fold, len(folds), classes, rank, problems) for fold in folds]
         if not rank.first:
             return None
-        evaluators = [Evaluator(fold.val, fold.truth, recipe, plan.rule) for fold in folds]
+        evaluators = [Evaluator(fold.val, recipe, plan.rule) for fold in folds]
         parts = [evaluator.predict(network) for evaluator, network in zip(evaluators, networks, strict=True)]
         for evaluator in evaluators:
             _report(evaluator.problems, problems)
-        truths = [fold.truth for fold in folds]
+        truths = [fold.val.truth for fold in folds]
         candidates = concat_candidates(parts)
         truth = concat_items(truths)
         tuning = tune(candidates, truth, recipe, plan.rule)
@@ -130,7 +125,7 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
             classes,
             {"score": score.value, "evaluated": len(candidates.items)},
             {} if curve is None else curve.as_dict(),
-            median_event_seconds(plan.catalog),
+            median_seconds(plan.catalog.with_truth().truth.shapes) if one_dimensional else None,
         )
         for network, fold in zip(networks, folds, strict=True):
             export(network, metadata, fold.folder / MODEL)
@@ -142,7 +137,7 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
 def hold_out(plan: TrainingPlan) -> list[HeldOutFold]:
     """The official validation split, if there is one and a single model is trained; else a fold for each model."""
     recipe, catalog = plan.recipe, plan.catalog
-    labelled = catalog.select(catalog.labelled)
+    labelled = catalog.with_truth()
     own = labelled.in_split("train", "val") if recipe.train_on_val else labelled.in_split("train")
     val = labelled.in_split("val")
     if recipe.train_folds == 1 and plan.folds is None and len(val) and not recipe.train_on_val:
@@ -167,7 +162,9 @@ def hold_out(plan: TrainingPlan) -> list[HeldOutFold]:
     return held_out
 
 
-def _held_out(plan: TrainingPlan, train_items: Catalog, val_items: Catalog, name: str = "") -> HeldOutFold:
+def _held_out(
+    plan: TrainingPlan, train_items: LabelledCatalog, val_items: LabelledCatalog, name: str = ""
+) -> HeldOutFold:
     """name: of the model's own folder, where there are several. Leaks between training and evaluation are refused."""
     for extra in plan.extra_data:
         refuse_held_out(extra, val_items)
@@ -175,11 +172,10 @@ def _held_out(plan: TrainingPlan, train_items: Catalog, val_items: Catalog, name
     return HeldOutFold(train_items, val_items, plan.folder / name, weights)
 
 
-def _make_folds(catalog: Catalog, recipe: Recipe) -> Folds:
+def _make_folds(catalog: LabelledCatalog, recipe: Recipe) -> Folds:
     if recipe.fold_by == "items":
-        catalog = replace(catalog, items=Items(catalog.items.ids), cells=1)
-        if catalog.truth is not None:
-            catalog = replace(catalog, truth=catalog.truth.reindex(catalog.items))
+        items = Items(catalog.items.ids)  # without their groups
+        catalog = replace(catalog, items=items, cells=1, truth=catalog.truth.reindex(items))
     return make_folds(catalog, recipe.folds, recipe.seed, or_fewer=True)
 
 
@@ -201,8 +197,8 @@ def _train_fold(
         return network.eval()
     dataset: Dataset = datasets[0] if len(datasets) == 1 else ConcatDataset(datasets)
     batches = Batches(dataset, recipe, max(len(classes), 1), rank.rank, rank.world)
-    # One augmentation tells checkpoints apart as well as eight.
-    evaluator = Evaluator(fold.val, fold.truth, recipe.replace(tta=1), plan.rule)
+    # Without test-time augmentation, checkpoints are compared as well.
+    evaluator = Evaluator(fold.val, recipe.replace(tta=1), plan.rule)
     trainer = Trainer(network, batches, recipe, fold.folder, rank, plan.threads)
     minutes = None if plan.minutes is None else plan.minutes / models
     resumes = plan.resume and (fold.folder / CHECKPOINT).exists()
@@ -226,34 +222,22 @@ def _begin(plan: TrainingPlan, fold: HeldOutFold, catalogs: tuple[Catalog, ...])
     record_provenance(fold.folder, items, resume=plan.resume)
 
 
-def _probe(network: Network[Any], catalog: Catalog, recipe: Recipe, minutes: float | None) -> float | None:
+def _probe(network: Network[Any], catalog: LabelledCatalog, recipe: Recipe, minutes: float | None) -> float | None:
     """Fit the last layer of a classifier with pretrained features; returns the minutes that are left."""
     if not isinstance(network, Classifier):
         return minutes
     started = time.monotonic()
-    init_classifier(network, catalog, truth_of(catalog), recipe)
+    init_classifier(network, catalog, recipe)
     if minutes is None:
         return None
     return max(minutes - (time.monotonic() - started) / 60, minutes / 10)
 
 
-def class_names(catalog: Catalog) -> tuple[str, ...]:
-    return () if catalog.truth is None else catalog.truth.classes
-
-
-def truth_of(catalog: Catalog) -> Annotations[Any]:
-    """The truth of a catalog that has one."""
-    if catalog.truth is None:
-        raise ValueError("a catalog without truth")
-    return catalog.truth
-
-
-def median_event_seconds(catalog: Catalog) -> float | None:
-    """The median length of the events in seconds; None if no length is known."""
-    shapes = None if catalog.truth is None else catalog.truth.shapes
-    if not isinstance(shapes, Events) or shapes.length is None or not np.isfinite(shapes.length).any():
+def median_seconds(events: Events) -> float | None:
+    """The median length of events; None if no length is known."""
+    if events.length is None or not np.isfinite(events.length).any():
         return None
-    return round(float(np.nanmedian(shapes.length)), 3)
+    return round(float(np.nanmedian(events.length)), 3)
 
 
 def _report(some: Problems, problems: Problems) -> None:

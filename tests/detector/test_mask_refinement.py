@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from tallymark.detector.mask_refinement import correct, draw_coverage
+from tallymark.detector.mask_refinement import draw_coverage, refine_rectangles
 from tallymark.geometry import RotatedBoxes
 from tallymark.geometry.rectangles import fill_rectangles
 
@@ -61,9 +61,9 @@ def test_rectangles_are_refined(blur: float) -> None:
         predicted, coverage = perturbed(rng, true), draw_coverage(true, SHAPE)
         if blur:
             coverage = cv2.GaussianBlur(coverage[0], (0, 0), blur)[None]
-        corrected, fit = correct(predicted, np.ones(len(predicted)), coverage)
+        refined, fit = refine_rectangles(predicted, np.ones(len(predicted)), coverage)
         before.append(iou(predicted, true)[0])
-        after.append(iou(corrected, true)[0])
+        after.append(iou(refined, true)[0])
         fits.append(fit[0])
     assert np.median(before) < 0.7
     assert np.median(after) > 0.9
@@ -76,20 +76,20 @@ def test_neighbours_share_a_component() -> None:
         [[30.0, 30.0, 20.0, 4.0, 0.3], [30.0 - 4 * np.sin(0.3), 30.0 + 4 * np.cos(0.3), 20.0, 4.0, 0.3]]
     )
     predicted = RotatedBoxes(true.x + np.array([1.5, -1.5]), true.y, true.length * 0.85, true.width, true.angle)
-    corrected, _ = correct(predicted, np.ones(2), draw_coverage(true, SHAPE))
-    assert (iou(corrected, true) > iou(predicted, true)).all()
-    assert (iou(corrected, true) > 0.85).all()
+    refined, _ = refine_rectangles(predicted, np.ones(2), draw_coverage(true, SHAPE))
+    assert (iou(refined, true) > iou(predicted, true)).all()
+    assert (iou(refined, true) > 0.85).all()
 
 
 def test_rectangles_outside_of_all_components_stay() -> None:
     predicted = RotatedBoxes.of([[20.0, 20.0, 12.0, 4.0, 0.5]])
-    corrected, fit = correct(predicted, np.ones(1), np.full((1, *SHAPE), 0.05, np.float32))
-    assert np.array_equal(np.stack(corrected.columns), np.stack(predicted.columns))
+    refined, fit = refine_rectangles(predicted, np.ones(1), np.full((1, *SHAPE), 0.05, np.float32))
+    assert np.array_equal(np.stack(refined.columns), np.stack(predicted.columns))
     assert fit[0] == 0
 
 
 def test_rectangles_at_the_border_and_beyond_stay_finite() -> None:
     predicted = RotatedBoxes.of([[0.5, 63.5, 12.0, 4.0, 0.5], [-30.0, 10.0, 3.0, 1.0, 0.0]])
-    corrected, fit = correct(predicted, np.ones(2), np.ones((1, *SHAPE), np.float32))
-    assert np.isfinite(np.stack(corrected.columns)).all()
+    refined, fit = refine_rectangles(predicted, np.ones(2), np.ones((1, *SHAPE), np.float32))
+    assert np.isfinite(np.stack(refined.columns)).all()
     assert np.isfinite(fit).all()

@@ -159,11 +159,3 @@ def test_a_submission_is_converted_and_scores_the_same(tmp_path: Path) -> None:
     assert (tmp_path / "back.csv").read_text().splitlines()[0] == submission.read_text().splitlines()[0]
     assert "official or nuscenes" in run("convert", "lyft", submission, "-o", tmp_path / "x", "--form", "xml", code=2)
     assert not (tmp_path / "x").exists()
-
-
-def test_food_submissions_are_converted(tmp_path: Path) -> None:
-    submission = tallymark.challenge("food").folder / "example" / "submission.csv"
-    run("convert", "food", submission, "--out", tmp_path / "k.csv", "--form", "kaggle")
-    run("convert", "food", tmp_path / "k.csv", "--out", tmp_path / "s.csv")
-    first, again = (tallymark.read_submission("food", path) for path in (submission, tmp_path / "s.csv"))
-    assert first.shapes.label.tolist() == again.shapes.label.tolist()

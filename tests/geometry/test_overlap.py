@@ -27,6 +27,7 @@ def shared(a: tuple[float, ...], b: tuple[float, ...]) -> float:
     return float(first.overlap(second, ZERO, ZERO)[0][0])
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(rectangles, rectangles)
 def test_rotated_overlap_equals_shapely(a: tuple[float, ...], b: tuple[float, ...]) -> None:

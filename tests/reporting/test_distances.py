@@ -118,13 +118,13 @@ def test_cuboids_with_few_points_do_not_count(tmp_path: Path, world: bool) -> No
         classes=CLASSES,
     )
     catalog = catalog_of(tmp_path, ["a", "b"], [tuple(shift)] * 2 if world else None)  # type: ignore[list-item]
-    result = score_by_distance(TRUTH, predicted, catalog, least=3)
+    result = score_by_distance(TRUTH, predicted, catalog, min_points=3)
     # Left: the first car, which is matched, and the false positive with five points.
     assert rows(result.classes) == [("car", 1, 2, 1, 1, 1, 0.5, 1, 0.5)]
     assert rows(score_by_distance(TRUTH, predicted, catalog).classes)[0][:3] == ("car", 3, 4)
     (tmp_path / "b.bin").unlink()
     with pytest.raises(BadInput, match=r"b\.bin"):
-        score_by_distance(TRUTH, predicted, catalog, least=3)
+        score_by_distance(TRUTH, predicted, catalog, min_points=3)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -179,7 +179,7 @@ def test_a_kitti_folder_has_truth_and_the_frame_of_the_vehicle(tmp_path: Path) -
     text = run("score", "lyft", folder, submission, "--by-distance", folder)
     assert "score 0.500000" in text
     assert "20-40" in text
-    options = ("--by-distance", folder, "--least-points", 51, "--json")
+    options = ("--by-distance", folder, "--min-points", 51, "--json")
     result = json.loads(run("score", "lyft", folder, submission, *options))["distances"]
     assert [(row["metres"], row["truths"], row["tp_70"]) for row in result["bands"]] == [("0-20", 1, 1)]
     assert tallymark.by_distance("lyft", folder, submission, folder).bands["truths"].to_list() == [1, 1]
@@ -188,7 +188,7 @@ def test_a_kitti_folder_has_truth_and_the_frame_of_the_vehicle(tmp_path: Path) -
 def test_only_cuboids_have_distances(tmp_path: Path) -> None:
     example = challenge("wheat").folder / "example"
     files = example / "truth.csv", example / "submission.csv"
-    assert "volumes" in run("score", "wheat", *files, "--by-distance", tmp_path, code=2)
+    assert "an option of lyft" in run("score", "wheat", *files, "--by-distance", tmp_path, code=2)
     assert "no_truth" in run("score", "lyft", _unlabelled(tmp_path), files[1], code=2)
 
 

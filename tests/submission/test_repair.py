@@ -45,7 +45,7 @@ CASES = {
         [
             "2: dropped an unreadable box",
             "2: dropped a box of negative size",
-            "2: dropped a box outside the photograph",
+            "2: dropped a box outside the image",
             "3: dropped a row of 4 values, not a multiple of 5",
         ],
     ),
@@ -72,8 +72,8 @@ CASES = {
         ["a,0.8 0 0 0 2 4 2 0 bus"],
         [
             "2: dropped a record of 8 values",
-            "2: dropped a volume without size",
-            "2: dropped a volume of an unknown class",
+            "2: dropped a 3D box without size",
+            "2: dropped a 3D box of an unknown class",
         ],
     ),
     "ships_runs": (
@@ -138,19 +138,6 @@ def test_missing_ids_are_added_and_unknown_ids_dropped(tmp_path: Path) -> None:
     assert changes == ["2: dropped a row of an unknown id", "None: added a missing row"]
 
 
-def test_missing_food_rows_get_labels(tmp_path: Path) -> None:
-    sample = "image_name,pred1,pred2,pred3\na,0,1,2\nb,0,1,2\n"
-    rows, _ = repaired("food", "image_name,pred1,pred2,pred3\na,5,6,7\n", tmp_path, sample)
-    assert rows == ["a,5,6,7", "b,0,1,2"]
-
-
-def test_food_repair_follows_the_rule_options(tmp_path: Path) -> None:
-    rows, _ = repaired(
-        "food", "image_name,pred1,pred2,pred3\na,7,7,211\n", tmp_path, num_classes=211, duplicates="error"
-    )
-    assert rows == ["a,7,0,1"]
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_valid_file_is_unchanged(name: str, seed: int, tmp_path: Path) -> None:
@@ -189,20 +176,6 @@ def test_unusual_whitespace_becomes_spaces(blank: str, tmp_path: Path) -> None:
     rows, changes = repaired("wheat", text, tmp_path)
     assert rows == ["a,0.5 1 2 30 40", "b,"]
     assert changes == ["2: replaced unusual whitespace by spaces", "3: replaced unusual whitespace by spaces"]
-
-
-def test_class_names_become_lower_case(tmp_path: Path) -> None:
-    text = "Id,PredictionString\na,0.9 0 0 0 2 4 2 0 Car 0.8 9 0 0 1 1 2 0 PEDESTRIAN 0.7 9 9 0 2 4 2 0 Tram\n"
-    rows, changes = repaired("lyft", text, tmp_path)
-    assert rows == ["a,0.9 0 0 0 2 4 2 0 car 0.8 9 0 0 1 1 2 0 pedestrian"]
-    small = "2: wrote a class in small letters"
-    assert changes == [small, small, "2: dropped a volume of an unknown class"]
-
-
-def test_unknown_classes_are_kept_on_request(tmp_path: Path) -> None:
-    text = "Id,PredictionString\na,0.9 0 0 0 2 4 2 0 tram\n"
-    assert repaired("lyft", text, tmp_path)[0] == ["a,"]
-    assert repaired("lyft", text, tmp_path, unknown_class="keep") == (["a,0.9 0 0 0 2 4 2 0 tram"], [])
 
 
 def test_changes_have_the_text_before_and_after(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 import tallymark
@@ -45,15 +44,6 @@ def test_writing_is_deterministic(name: str, tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
-def test_both_formats_of_food(tmp_path: Path) -> None:
-    predictions = annotations("food", 1)
-    for form, width in (("seed", 4), ("kaggle", 2)):
-        path = tmp_path / f"{form}.csv"
-        tallymark.write("food", predictions, path, form=form)
-        assert path.read_text().splitlines()[0].count(",") == width - 1
-        assert np.array_equal(tallymark.read_submission("food", path).shapes.label, predictions.shapes.label)
-
-
 @pytest.mark.parametrize(
     ("name", "shapes", "rows"),
     [
@@ -88,24 +78,6 @@ def test_an_invalid_submission_is_removed(name: str, shapes: object, kind: str, 
     assert not list(tmp_path.iterdir())
 
 
-def test_an_unknown_format_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="seed, kaggle"):
-        tallymark.write("food", annotations("food", 0), tmp_path / "x.csv", form="csv")
-
-
 def test_ids_that_look_like_numbers_stay_text(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("image_id,PredictionString\n1e5,\n007,\n0x1f,\n")
     assert tallymark.read_submission("wheat", tmp_path / "s.csv").items.ids.to_list() == ["1e5", "007", "0x1f"]
-
-
-def test_upcalls_writes_scores_on_request(tmp_path: Path) -> None:
-    predictions = annotations("upcalls", 2)
-    scored = Annotations(
-        predictions.items, predictions.offsets, predictions.shapes, score=np.linspace(0, 1, len(predictions))
-    )
-    tallymark.write("upcalls", scored, tmp_path / "d.csv")
-    assert pl.read_csv(tmp_path / "d.csv").columns == ["filename", "timestamp"]
-    tallymark.write("upcalls", scored, tmp_path / "d.csv", form="scored")
-    written = pl.read_csv(tmp_path / "d.csv")
-    assert written.columns == ["filename", "timestamp", "score"]
-    assert written["score"].to_list() == scored.scores.tolist()

@@ -48,19 +48,18 @@ def test_constant_features_do_no_harm() -> None:
 
 
 def test_the_last_layer_starts_better_than_random(sets: Path) -> None:
-    catalog = tallymark.read("food", sets / "food").in_split("train")
-    assert catalog.truth is not None
+    catalog = tallymark.read("food", sets / "food").in_split("train").with_truth()
     network = make_network(RECIPE, len(catalog.truth.classes)).eval()
     assert isinstance(network, Classifier)
     features = as_feature_extractor(network)
     before = network.backbone.state_dict()["stages.0.0.weight"].clone()
-    init_classifier(network, catalog, catalog.truth, RECIPE)
+    init_classifier(network, catalog, RECIPE)
     assert torch.equal(network.backbone.state_dict()["stages.0.0.weight"], before)
-    assert network.backbone.frozen == 0
-    seen = torch.randint(0, 256, (2, 64, 64, 3), dtype=torch.uint8)
+    assert network.backbone.frozen_stages == 0
+    images = torch.randint(0, 256, (2, 64, 64, 3), dtype=torch.uint8)
     with torch.inference_mode():
-        logits = network(seen.permute(0, 3, 1, 2).float())["classes"]
-        pooled = torch.from_numpy(features(seen.numpy())["classes"])
+        logits = network(images.permute(0, 3, 1, 2).float())["classes"]
+        pooled = torch.from_numpy(features(images.numpy())["classes"])
         assert torch.allclose(network.head.linear(pooled), logits, atol=1e-3)
     outputs = infer_outputs(catalog, [as_feature_extractor(network)], RECIPE, Problems(), title="again")
     pooled = torch.from_numpy(np.stack([one["classes"] for _, one in outputs]))
@@ -70,6 +69,7 @@ def test_the_last_layer_starts_better_than_random(sets: Path) -> None:
     assert loss < np.log(len(catalog.truth.classes)) - 0.1
 
 
+@pytest.mark.slow
 def test_only_pretrained_features_are_probed(sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     probed = []
     begin = train.init_classifier

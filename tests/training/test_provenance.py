@@ -58,6 +58,7 @@ def test_the_list_of_items_is_read_as_it_was_written(items: set[str], tmp_path: 
         record_provenance(Path(run), frozenset(items | {"z"}), resume=True)
 
 
+@pytest.mark.slow
 def test_a_single_model_cannot_initialize_folds_of_its_own_data(sets: Path, tmp_path: Path) -> None:
     """But a model of other data can, and one with the same items held out."""
     quick = {"epochs": 1, "evaluations": 1, "folds": 2}

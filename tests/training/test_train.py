@@ -1,4 +1,4 @@
-"""A whole training: the same seed gives the same run, an interruption changes nothing, bad pictures are passed over."""
+"""Whole trainings: determinism, resuming, unreadable images, folds, time budgets and pseudo-labels."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ import torch
 
 import tallymark
 from tallymark.core.problems import BadInput
-from tallymark.modalities.audio import dataset as recordings
-from tallymark.training import loop as fit
+from tallymark.modalities.audio import dataset as audio_dataset
+from tallymark.training import loop
+from tallymark.training.loop import Trainer
 from tests.sets import copy_of
 
 QUICK = {
@@ -49,6 +50,7 @@ def same(a: Path, b: Path) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wheat", "ships", "food"])
 def test_the_same_seed_gives_the_same_run(sets: Path, name: str, tmp_path: Path) -> None:
     first, again = (train(sets, name, tmp_path / out) for out in ("a", "b"))
@@ -64,63 +66,68 @@ def test_a_run_has_all_its_files(sets: Path, tmp_path: Path) -> None:
     expected = {"recipe.toml", "environment.json", "log.jsonl", "weights.pt", "model.onnx", "tuning.csv", "score.json"}
     assert expected <= names
     lines = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
-    assert len(lines) == QUICK["judged"]
+    assert len(lines) == QUICK["evaluations"]
     assert lines[-1]["epoch"] == QUICK["epochs"]
     assert {"score", "loss_heat", "steps_per_second"} <= lines[0].keys()
 
 
-class Killed(Exception):
+class Interrupted(Exception):
     pass
 
 
-def parted(train_once: Callable[..., Any], killed_at: int, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Train up to a kill after so many batches, and then go on; returns at which batch that began.
+def interrupted(train_once: Callable[..., Any], stop_at: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Train up to an interruption after so many batches, and then resume; returns at which batch that began.
 
-    A training that began anew would end with the same weights.
+    Without it, a training from the beginning, which ends with the same weights, would pass too.
     """
-    learn, begun = fit.Trainer._learn, list[int]()
+    step = Trainer._train_step
+    steps: list[int] = []
 
-    def stumble(self: fit.Trainer, *given: Any, **named: Any) -> dict[str, float]:
-        if self.step >= killed_at:
-            raise Killed
-        return learn(self, *given, **named)
+    def fail(self: Trainer, *given: Any, **named: Any) -> dict[str, float]:
+        if self.state.step >= stop_at:
+            raise Interrupted
+        return step(self, *given, **named)
 
-    def note(self: fit.Trainer, *given: Any, **named: Any) -> dict[str, float]:
-        begun.append(self.step)
-        return learn(self, *given, **named)
+    def record(self: Trainer, *given: Any, **named: Any) -> dict[str, float]:
+        steps.append(self.state.step)
+        return step(self, *given, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(fit.Trainer, "_learn", stumble)
-        with pytest.raises(Killed):
+        patch.setattr(Trainer, "_train_step", fail)
+        with pytest.raises(Interrupted):
             train_once()
-        patch.setattr(fit.Trainer, "_learn", note)
+        patch.setattr(Trainer, "_train_step", record)
         train_once(resume=True)
-    return begun[0]
+    return steps[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("changes", "killed_at", "saved_at"),
+    ("changes", "stop_at", "saved_at"),
     [
         ({"weight_interpolation": 0.3}, 2, 2),
         ({"weight_interpolation": 0.3}, 4, 4),
         ({"accumulate": 2, "evaluations": 1}, 3, 2),
     ],
 )
-def test_going_on_after_a_kill_equals_an_uninterrupted_training(
-    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], killed_at: int, saved_at: int
+def test_a_resumed_training_equals_an_uninterrupted_one(
+    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], stop_at: int, saved_at: int
 ) -> None:
-    monkeypatch.setattr(fit, "SAVED_EVERY", -1.0)
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -1.0)
     train(sets, "wheat", tmp_path / "whole", **changes)
-    assert parted(partial(train, sets, "wheat", tmp_path / "parted", **changes), killed_at, monkeypatch) == saved_at
-    assert same(tmp_path / "whole", tmp_path / "parted")
+    assert interrupted(partial(train, sets, "wheat", tmp_path / "resumed", **changes), stop_at, monkeypatch) == saved_at
+    assert same(tmp_path / "whole", tmp_path / "resumed")
     with pytest.raises(BadInput, match="other_recipe"):
-        train(sets, "wheat", tmp_path / "parted", resume=True, **changes, epochs=4)
-    assert (tmp_path / "parted" / "recipe.toml").exists()
+        train(sets, "wheat", tmp_path / "resumed", resume=True, **changes, epochs=4)
+    assert (tmp_path / "resumed" / "recipe.toml").exists()
 
 
-def test_false_alarms_are_the_same_after_a_kill(sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit, "SAVED_EVERY", float("inf"))  # but at judgements
-    monkeypatch.setattr(recordings, "ALARM", 0.0)  # so early, nothing is told with confidence
+@pytest.mark.slow
+def test_hard_negatives_are_the_same_after_resuming(
+    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", float("inf"))  # except at evaluations
+    monkeypatch.setattr(audio_dataset, "MIN_SCORE", 0.0)  # so early, no detection is confident
     changes = {
         "width": 4,
         "neck": 8,
@@ -131,25 +138,26 @@ def test_false_alarms_are_the_same_after_a_kill(sets: Path, tmp_path: Path, monk
         "folds": 3,
         "positive_crops": 0.2,
     }
-    listen = partial(tallymark.train, "upcalls", sets / "upcalls", preset="tiny", hard=1, **changes)
-    listen(tmp_path / "whole")
+    train_audio = partial(tallymark.train, "upcalls", sets / "upcalls", preset="tiny", hard_negatives=1, **changes)
+    train_audio(tmp_path / "whole")
     steps = [json.loads(line)["step"] for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
-    assert parted(partial(listen, tmp_path / "parted"), steps[0] + 1, monkeypatch) == steps[0]
-    assert torch.load(tmp_path / "parted" / "checkpoint.pt", weights_only=True)["source"]
-    assert same(tmp_path / "whole", tmp_path / "parted")
+    assert interrupted(partial(train_audio, tmp_path / "resumed"), steps[0] + 1, monkeypatch) == steps[0]
+    assert torch.load(tmp_path / "resumed" / "checkpoint.pt", weights_only=True)["state"]["dataset"]
+    assert same(tmp_path / "whole", tmp_path / "resumed")
 
 
-def test_other_items_are_not_gone_on_with(sets: Path, tmp_path: Path) -> None:
+def test_a_training_is_not_resumed_with_other_items(sets: Path, tmp_path: Path) -> None:
     train(sets, "wheat", tmp_path / "run", epochs=1)
     more = tmp_path / "more"
     tallymark.synth("wheat", more, items=4, size=64, seed=1)
-    with pytest.raises(BadInput, match=r"other_items.* give the same folders, fix list and split"):
+    with pytest.raises(BadInput, match=r"other_items.* give the same folders, exclusions and folds"):
         train(sets, "wheat", tmp_path / "run", epochs=1, resume=True, extra_data=[more])
     assert train(sets, "wheat", tmp_path / "run", epochs=1, resume=True).run.models
 
 
-def test_a_corrupt_photograph_is_passed_over_and_reported(sets: Path, tmp_path: Path) -> None:
-    """Whether it is learned from or judged by; and once, although each of two models meets it."""
+@pytest.mark.slow
+def test_an_unreadable_image_is_skipped_and_reported(sets: Path, tmp_path: Path) -> None:
+    """Whether in training or in evaluation; and once, although each of two models meets it."""
     folder = copy_of(sets, "wheat", tmp_path)
     folds = tallymark.folds("wheat", folder, folds=2)
     folds.save(tmp_path / "folds.csv")
@@ -159,19 +167,19 @@ def test_a_corrupt_photograph_is_passed_over_and_reported(sets: Path, tmp_path: 
     for models in (1, 2):
         out = tmp_path / f"run-{models}"
         options = QUICK | {"train_folds": models, "batch_size": 1, "epochs": 1, "evaluations": 1}
-        trained = tallymark.train("wheat", folder, out, preset="tiny", split=tmp_path / "folds.csv", **options)
+        trained = tallymark.train("wheat", folder, out, preset="tiny", fold_table=tmp_path / "folds.csv", **options)
         assert trained is not None
         assert sorted(str(problem.item) for problem in trained.problems) == sorted(broken)
         assert sorted(pl.read_csv(out / "problems.csv")["item"]) == sorted(broken)
 
 
-def test_several_models_judge_every_item_once(sets: Path, tmp_path: Path) -> None:
+def test_several_models_evaluate_every_item_once(sets: Path, tmp_path: Path) -> None:
     trained = train(sets, "wheat", tmp_path / "run", folds=2, train_folds=2, epochs=1)
     catalog = tallymark.read("wheat", sets / "wheat")
     assert sorted(trained.score.items["item"].to_list()) == sorted(catalog.in_split("train").items.ids.to_list())
     assert [path.parent.name for path in trained.run.models] == ["fold-0", "fold-1"]
     predicted = tallymark.predict(tmp_path / "run", sets / "wheat", tmp_path / "submission.csv")
-    assert len(predicted.found.items) == len(catalog.in_split("test"))
+    assert len(predicted.predictions.items) == len(catalog.in_split("test"))
 
 
 def test_a_time_budget_ends_with_a_usable_run(sets: Path, tmp_path: Path) -> None:
@@ -182,8 +190,8 @@ def test_a_time_budget_ends_with_a_usable_run(sets: Path, tmp_path: Path) -> Non
     assert steps == sorted(set(steps))
 
 
-def test_a_second_round_learns_from_what_the_first_found(sets: Path, tmp_path: Path) -> None:
-    """In pictures without truth, even if the folder has others."""
+def test_pseudo_labels_are_trained_on(sets: Path, tmp_path: Path) -> None:
+    """Those of images without truth, even if the folder has others."""
     data = copy_of(sets, "wheat", tmp_path)
     first = train(sets, "wheat", tmp_path / "first")
     catalog = tallymark.read("wheat", data)
@@ -194,9 +202,9 @@ def test_a_second_round_learns_from_what_the_first_found(sets: Path, tmp_path: P
     again = {"weights": str(tmp_path / "first"), "epochs": 1}
     second = train(sets, "wheat", tmp_path / "second", pseudo=data, **again)
     assert [problem.file for problem in second.problems] == [str(broken)]
-    learned = set(pl.read_csv(tmp_path / "second" / "learned.csv")["item"])
-    known = set(catalog.in_split("train").items.ids) - set(first.judged.items.ids)
-    assert learned == known | set(unknown[1:])
+    trained = set(pl.read_csv(tmp_path / "second" / "trained_on.csv")["item"])
+    known = set(catalog.in_split("train").items.ids) - set(first.evaluated.items.ids)
+    assert trained == known | set(unknown[1:])
     with pytest.raises(BadInput, match="no_run"):
         train(sets, "wheat", tmp_path / "third", pseudo=data)
     with pytest.raises(BadInput, match="other_model"):
@@ -211,6 +219,7 @@ def labelled_only(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_two_processes_train_one_model(sets: Path, tmp_path: Path) -> None:
     changes = [f"{name}={value}" for name, value in QUICK.items()]
     command = [
@@ -232,7 +241,7 @@ def test_an_unknown_field_is_refused_with_the_nearest(sets: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("name", "changes", "told"),
+    ("name", "changes", "message"),
     [
         ("wheat", {"task": "masks"}, "task=masks, expected boxes"),
         ("wheat", {"minutes": 0}, "minutes=0, expected a number above 0"),
@@ -241,10 +250,10 @@ def test_an_unknown_field_is_refused_with_the_nearest(sets: Path, tmp_path: Path
         ("upcalls", {"tta": 2}, "tta=2, expected tta=1"),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_leaves_nothing(
-    sets: Path, tmp_path: Path, name: str, changes: dict[str, Any], told: str
+def test_impossible_settings_are_refused_and_leave_no_folder(
+    sets: Path, tmp_path: Path, name: str, changes: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=message):
         tallymark.train(name, sets / name, tmp_path / "run", preset="tiny", **changes)
     assert not (tmp_path / "run").exists()
 
@@ -253,6 +262,6 @@ def test_folds_without_items_are_refused(sets: Path, tmp_path: Path) -> None:
     folds = tallymark.folds("wheat", sets / "wheat", folds=2)
     replace(folds, fold=folds.fold + 1).save(tmp_path / "from-1.csv")
     with pytest.raises(BadInput, match=r"empty_fold: found no labelled item in fold 0.* count folds from 0 on"):
-        train(sets, "wheat", tmp_path / "a", split=tmp_path / "from-1.csv")
+        train(sets, "wheat", tmp_path / "a", fold_table=tmp_path / "from-1.csv")
     with pytest.raises(BadInput, match=r"empty_fold: found all labelled items in fold 0.* at least 2 folds"):
         train(sets, "wheat", tmp_path / "b", folds=1)

@@ -30,7 +30,7 @@ def analyze(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], scorin
         truth,
         predicted,
         scoring.problems.checked(catalog),
-        least=min_points,
+        min_points=min_points,
         comparison=scoring.rule_options.iou_comparison,
         match=scoring.rule_options.match,
     )

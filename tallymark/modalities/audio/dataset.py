@@ -51,7 +51,7 @@ class AudioDataset(CachedDataset[np.ndarray]):
         length = np.full(len(events), np.nan) if events.length is None else events.length
         length = np.where(np.isfinite(length), length, CALL_SECONDS) / recipe.hop_seconds
         frame = events.time / recipe.hop_seconds
-        self.frames = np.array([self.load_spectrogram(item).shape[1] for item in range(len(catalog))])
+        self.frames = np.array([self.load_spectrogram(item).shape[1] for item in range(len(self.catalog))])
         self.readable = np.flatnonzero(self.frames >= 1)
         if not len(self.readable):
             raise BadInput(self.problems)

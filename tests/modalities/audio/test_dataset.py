@@ -32,13 +32,13 @@ def test_clips_hold_the_calls_of_their_time(recordings: AudioDataset) -> None:
     whole = [source.load_spectrogram(recording) for recording in range(len(source.catalog))]
     for number in range(20):
         clip = source.sample(np.random.default_rng(number), 0, mix=True)
-        assert clip.picture.shape == (96, 128, 1)
-        assert clip.picture.dtype == np.float32
+        assert clip.data.shape == (96, 128, 1)
+        assert clip.data.dtype == np.float32
         [(recording, start)] = [
             (recording, int(start))
             for recording, level in enumerate(whole)
-            for start in np.flatnonzero((level[:, :-127] == clip.picture[:, 0]).all(axis=0))
-            if (level[:, start : start + 128] == clip.picture[..., 0]).all()
+            for start in np.flatnonzero((level[:, :-127] == clip.data[:, 0]).all(axis=0))
+            if (level[:, start : start + 128] == clip.data[..., 0]).all()
         ]
         calls = source.frame[source.item == recording] - start
         assert clip.shapes.time.tolist() == calls[(calls >= 0) & (calls < 128)].tolist()

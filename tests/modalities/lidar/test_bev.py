@@ -100,9 +100,9 @@ def test_pillar_points_can_be_converted_back(seed: int, count: int) -> None:
     filled = np.zeros(grid.shape[:2])
     np.add.at(filled, (row, column), 1)
     assert np.allclose(np.log1p(filled) / math.log1p(FULL_CELL), grid[..., -2])
-    seen = np.isfinite(points[:, :3]).all(axis=1) & (points[:, 2] >= -1) & (points[:, 2] < 3)
-    seen &= ((points[:, :2] >= -4) & (points[:, :2] < 4)).all(axis=1)
-    np.testing.assert_allclose(back[:, [0, 1, 2, 4]], points[seen][:, [0, 1, 2, 4]], atol=1e-5)
+    inside = np.isfinite(points[:, :3]).all(axis=1) & (points[:, 2] >= -1) & (points[:, 2] < 3)
+    inside &= ((points[:, :2] >= -4) & (points[:, :2] < 4)).all(axis=1)
+    np.testing.assert_allclose(back[:, [0, 1, 2, 4]], points[inside][:, [0, 1, 2, 4]], atol=1e-5)
 
 
 def test_too_many_points_are_subsampled() -> None:

@@ -1,0 +1,146 @@
+"""Predictors and sessions, with the pretrained wheat model."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+import tallymark
+from tallymark.api.models import find_models
+from tallymark.core.problems import BadInput, Problem
+from tallymark.data.catalog import Catalog
+from tallymark.inference import session as session_module
+from tallymark.inference.execution import Execution
+from tallymark.inference.metadata import ModelMetadata
+from tallymark.inference.predictor import Predictor
+from tallymark.inference.session import Session
+
+SMALL: dict[str, Any] = {"tta": 1, "image_size": 64}
+
+
+@pytest.fixture(scope="module")
+def model() -> Path:
+    [path] = find_models("wheat")
+    return path
+
+
+@pytest.fixture(scope="module")
+def predictor(model: Path) -> Predictor:
+    return Predictor([model], threads=1)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    rng = np.random.default_rng(0)
+    for name in "ab":
+        cv2.imwrite(str(tmp_path / f"{name}.png"), rng.integers(0, 255, (64, 48, 3), np.uint8))
+    (tmp_path / "c.png").write_bytes(b"not an image")
+    return tallymark.read("wheat", tmp_path)
+
+
+def problem_of(act: Any, *arguments: Any, **named: Any) -> Problem:
+    with pytest.raises(BadInput) as caught:
+        act(*arguments, **named)
+    (problem,) = caught.value.problems
+    return problem
+
+
+def test_the_result_has_predictions_candidates_and_problems(predictor: Predictor, catalog: Catalog) -> None:
+    result = predictor.predict(catalog, score_threshold=0.1, **SMALL)
+    assert result.catalog is catalog
+    assert result.metadata is predictor.metadata
+    assert result.recipe.score_threshold == 0.1
+    assert result.predictions.classes == predictor.metadata.classes
+    assert (result.predictions.scores >= 0.1).all()
+    assert len(result.predictions) <= len(result.candidates.objects)
+    assert result.predictions.items.ids.to_list() == ["a", "b", "c"]
+    assert result.candidates.readable.tolist() == [True, True, False]
+    assert [problem.item for problem in result.problems] == ["c"]
+    assert result.notes == ()
+
+
+def test_one_threshold_replaces_those_of_all_classes(predictor: Predictor, catalog: Catalog) -> None:
+    assert predictor.predict(catalog, score_threshold=0.4, **SMALL).recipe.class_thresholds == ""
+
+
+def test_small_inputs_are_noted_unless_the_size_is_given(
+    model: Path, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predictor = Predictor([model], threads=1)
+    metadata = predictor.metadata
+    small = ModelMetadata(metadata.challenge, metadata.recipe.replace(image_size=16), metadata.classes)
+    monkeypatch.setattr(predictor, "metadata", small)
+    [note] = predictor.predict(catalog, tta=1).notes
+    assert "64 px" in note
+    assert "image_size=32" in note
+    assert predictor.predict(catalog, tta=1, image_size=16).notes == ()
+
+
+def test_changes_are_validated_before_inference(predictor: Predictor, catalog: Catalog) -> None:
+    assert problem_of(predictor.predict, catalog, tta=3).found == "tta=3"
+    assert problem_of(predictor.predict, catalog, ttaa=2).kind == "unknown_option"
+    assert problem_of(predictor.predict, catalog, image_size=1 << 20).found == f"image_size={1 << 20}"
+    problem = problem_of(predictor.predict, catalog, epochs=3)
+    assert (problem.kind, problem.found) == ("bad_option", "epochs=3")
+
+
+def test_only_events_have_an_operating_point(predictor: Predictor) -> None:
+    problem = problem_of(predictor.operating_point, 1.0)
+    assert (problem.kind, problem.file, problem.found) == ("bad_option", "fp_per_hour", "a model of wheat")
+
+
+def test_models_of_different_classes_are_no_ensemble(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metadata = iter([("ear",), ("awn",)])
+    read = ModelMetadata.read
+
+    def other_classes(text: str, path: Path) -> ModelMetadata:
+        stated = read(text, path)
+        return ModelMetadata(stated.challenge, stated.recipe, next(metadata))
+
+    monkeypatch.setattr(ModelMetadata, "read", other_classes)
+    problem = problem_of(Predictor, [model, model], threads=1)
+    assert (problem.kind, problem.file) == ("other_model", str(model))
+    assert "awn" in problem.found
+    assert "ear" in problem.expected
+
+
+def test_a_session_is_planned_for_its_modality(model: Path) -> None:
+    assert Session(model, threads=3).execution == Execution(tile_threads=3, concurrent_tiles=1)
+
+
+def test_a_session_takes_the_free_cores_unless_threads_are_given(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "free_cores", lambda: 2)
+    assert Session(model).execution.tile_threads == 2
+    assert Session(model, threads=1).execution.tile_threads == 1
+
+
+def test_a_session_is_safe_to_call_from_several_threads(model: Path) -> None:
+    session = Session(model, threads=1)
+    inputs = [np.random.default_rng(k).integers(0, 255, (1, 64, 64, 3), np.uint8) for k in range(6)]
+    expected = [session(one)["heat"] for one in inputs]
+    with ThreadPoolExecutor(3) as pool:
+        for own, outputs in zip(expected, pool.map(session, inputs), strict=True):
+            np.testing.assert_allclose(outputs["heat"], own, atol=1e-6)
+
+
+def test_a_missing_runtime_is_a_problem(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    problem = problem_of(Session, model, "openvino", threads=1)
+    assert (problem.kind, problem.file) == ("no_runtime", "runtime=openvino")
+    assert "tallymark[fast]" in problem.remedy
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not a model"])
+def test_a_file_that_is_not_a_model_is_refused(content: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    if content is not None:
+        path.write_bytes(content)
+    problem = problem_of(Session, path, threads=1)
+    assert (problem.kind, problem.file) == ("bad_model", str(path))
+    assert "\n" not in problem.found

@@ -1,0 +1,96 @@
+"""Runs: folders that are in use are refused, and resumed with the same recipe only."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tallymark.challenges.wheat.rule import RuleOptions, score
+from tallymark.core.problems import EVERY, BadInput, Problem, Problems
+from tallymark.data.annotations import Annotations
+from tallymark.data.items import Items
+from tallymark.geometry import Boxes
+from tallymark.inference.recall_curve import COLUMNS, RecallCurve
+from tallymark.inference.run import ENVIRONMENT, MODEL, PROBLEMS, RECALL, RECIPE, SCORE, TUNING, Run, version_of
+from tallymark.inference.tuning import Tuning
+from tallymark.modalities import read_recipe
+from tallymark.modalities.image.recipe import ImageRecipe
+
+RECIPE_VALUES = ImageRecipe().replace(epochs=3)
+
+
+def problem_of(run: Run, *, resume: bool, recipe: ImageRecipe = RECIPE_VALUES) -> Problem:
+    with pytest.raises(BadInput) as caught:
+        run.refuse(recipe, resume=resume)
+    (problem,) = caught.value.problems
+    return problem
+
+
+def test_a_new_or_empty_folder_is_taken(tmp_path: Path) -> None:
+    for folder in (tmp_path / "new", tmp_path):
+        for resume in (False, True):
+            Run(folder).refuse(RECIPE_VALUES, resume=resume)
+
+
+def test_a_folder_in_use_is_refused_unless_it_is_resumed_with_the_same_recipe(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.begin(RECIPE_VALUES, data="somewhere")
+    assert problem_of(run, resume=False).kind == "not_empty"
+    run.refuse(RECIPE_VALUES, resume=True)
+    problem = problem_of(run, resume=True, recipe=RECIPE_VALUES.replace(epochs=4))
+    assert (problem.kind, problem.found) == ("other_recipe", "epochs=4")
+    assert problem.expected.startswith("epochs=3")
+
+
+def test_the_recipe_and_the_environment_are_written_once(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.begin(RECIPE_VALUES, data="somewhere")
+    stated = json.loads((run.folder / ENVIRONMENT).read_text())
+    assert read_recipe(run.folder / RECIPE) == RECIPE_VALUES
+    assert stated["data"] == "somewhere"
+    assert stated["packages"]["numpy"] == np.__version__
+    run.begin(RECIPE_VALUES.replace(epochs=9), data="elsewhere")
+    assert read_recipe(run.folder / RECIPE) == RECIPE_VALUES
+    assert json.loads((run.folder / ENVIRONMENT).read_text()) == stated
+
+
+def test_models_of_folds_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    with pytest.raises(BadInput) as caught:
+        _ = run.models
+    assert next(iter(caught.value.problems)).kind == "no_model"
+    for number in (10, 2, 0, 1):
+        folder = tmp_path / f"fold-{number}"
+        folder.mkdir()
+        (folder / MODEL).touch()
+    assert [path.parent.name for path in run.models] == ["fold-0", "fold-1", "fold-2", "fold-10"]
+    (tmp_path / MODEL).touch()
+    assert run.models == [tmp_path / MODEL]
+
+
+def test_results_are_written(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.begin(RECIPE_VALUES)
+    boxes = Annotations.from_rows(Items.of(["a"]), np.zeros(1, int), Boxes.of(np.array([[1.0, 2, 30, 40]])))
+    value = score(boxes, boxes, RuleOptions())
+    tuning = Tuning(RECIPE_VALUES, value, pl.DataFrame({"score_threshold": [0.1, 0.2], "score": [0.5, 0.6]}))
+    problems = Problems(EVERY)
+    run.end(tuning, value, problems)
+    assert not (run.folder / PROBLEMS).exists()
+    assert not (run.folder / RECALL).exists()
+    problems.add(Problem("missing_media", "a.jpg", "no file", "an image", item="a"))
+    curve = RecallCurve(1.0, pl.DataFrame({name: [0.5] for name in COLUMNS}))
+    run.end(tuning, value, problems, curve)
+    assert "finished" in json.loads((run.folder / ENVIRONMENT).read_text())
+    assert json.loads((run.folder / SCORE).read_text())["score"] == 1
+    assert pl.read_csv(run.folder / TUNING).equals(tuning.curve)
+    assert pl.read_csv(run.folder / RECALL).columns == list(COLUMNS)
+    assert pl.read_csv(run.folder / PROBLEMS)["item"].to_list() == ["a"]
+
+
+def test_versions_of_packages_that_are_not_installed() -> None:
+    assert version_of("no-such-package") == "not installed"
