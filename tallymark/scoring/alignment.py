@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tallymark.core.problems import Problem, Problems
+from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.registry import Challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
@@ -54,18 +54,17 @@ def read_pairs(
 
 
 def read_answers(what: Challenge, path: PathLike, rule_options: Any, problems: Problems) -> Annotations[Any] | None:
-    """The official annotations, or what a data folder says of its labelled items. None if nothing can be used."""
+    """The truth of a file, or of the labelled items of a data folder; None, with problems, if there is none."""
     if not Path(path).is_dir():
         return what.dialect.read_truth(path, rule_options, problems)
     catalog: Catalog | None = what.module("read").read(Path(path), rule_options, problems)
     if catalog is None:
         return None
-    known = catalog.select(catalog.labelled)
-    if known.truth is None or not len(known):
-        expected, remedy = "a data folder with annotations", "name a file or folder that has the answers"
-        problems.add(Problem("no_truth", str(path), "no annotations", expected, remedy))
+    try:
+        return catalog.with_truth().truth
+    except BadInput as bad:
+        problems.merge(bad.problems)
         return None
-    return known.truth
 
 
 def _size(path: PathLike) -> int:
@@ -108,7 +107,7 @@ def _pair(
 ) -> Pair | None:
     if truth is None or predicted is None:
         return None
-    if what.sparse and images is None:  # whatever either of them names is part of the set
+    if what.sparse and images is None:  # the items are those of either file
         items = Items(pl.concat([truth.items.ids, predicted.items.ids]).unique(maintain_order=True))
         return truth.reindex(items), predicted.reindex(items)
     return truth, fit_items(what, predicted, truth.items, file, rule_options, problems)

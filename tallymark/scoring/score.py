@@ -33,7 +33,7 @@ class Score:
     details: further official numbers by name. classes: a row per class, where the rule has classes.
     total: the number again, when item i counts `weight[i]` times; this is what resampling needs.
     lines: what the organisers' own script prints, where there is one.
-    without: why there is no number, in case there is none.
+    without: the reason if there is no number.
     analyses: further tables that options of `score` asked for, by name.
     """
 
@@ -81,7 +81,7 @@ class Score:
         return as_text(self.show)
 
     def show(self, to: Console) -> None:
-        """Print the number, the reading, the counts, the groups and the worst items."""
+        """Print the number, the rule options, the counts, the groups and the worst items."""
         for line in self.lines:
             to.print(line, highlight=False, markup=False)
         number = self.note or f"score {self.value:.6f}"

@@ -50,7 +50,7 @@ def test_images_of_another_size_need_a_rule_option(tmp_path: Path) -> None:
     with pytest.raises(tallymark.BadInput) as refused:
         tallymark.read("ships", tmp_path / "chips")
     (problem,) = [problem for problem in refused.value.problems if problem.kind == "other_shape"]
-    assert problem.remedy == "give --reading shape=128x128"
+    assert problem.remedy == "give --rule shape=128x128"
     assert needed == {"shape": "128x128"}
     assert len(tallymark.read("ships", tmp_path / "chips", **needed)) == 6
 
