@@ -151,21 +151,21 @@ def test_the_sixth_challenge_of_the_guide_works(tmp_path: Path) -> None:
     assert json.loads(tallymark("score", "bees", *files, "--json"))["score"] == pytest.approx((2 / 3 + 1) / 2)
     assert "no clear difference" in tallymark("compare", "bees", *files, files[1])
     assert "valid" in tallymark("check", "bees", files[1])
-    assert "valid" in tallymark("repair", "bees", files[1], "--out", "mended.csv")
+    assert "valid" in tallymark("repair", "bees", files[1], "--out", "repaired.csv")
 
     for seed, name in enumerate(("train/a.png", "train/b.png", "test/c.png")):
         (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
-        write_picture(tmp_path / "data" / name, seed)
+        write_image(tmp_path / "data" / name, seed)
     (tmp_path / "data" / "train.csv").write_text("frame,bees\na.png,5 5 10 10\nb.png,\n")
     assert "valid: 3 items, 1 object" in tallymark("check", "bees", "data")
     assert "written" in tallymark("folds", "bees", "data", "--folds", "2")
     assert "written to" in tallymark("explore", "bees", "data")
-    assert "written to run" in tallymark("train", "bees", "data", "--preset", "tiny", "epochs=1", "judged=1")
-    assert "written to found.csv" in tallymark("predict", "run", "data", "--out", "found.csv")
-    assert "valid: 1 item" in tallymark("check", "bees", "found.csv", "--against", "data")
+    assert "written to run" in tallymark("train", "bees", "data", "--preset", "tiny", "epochs=1", "evaluations=1")
+    assert "written to predicted.csv" in tallymark("predict", "run", "data", "--out", "predicted.csv")
+    assert "valid: 1 item" in tallymark("check", "bees", "predicted.csv", "--against", "data")
 
 
-def write_picture(path: Path, seed: int) -> None:
+def write_image(path: Path, seed: int) -> None:
     pixels = np.random.default_rng(seed).integers(0, 256, (64, 64, 3), np.uint8)
     Image.fromarray(pixels).save(path)
 

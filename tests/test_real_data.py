@@ -41,7 +41,7 @@ def test_every_folder_is_checked_and_explored(name: str, folder: str, tmp_path: 
     assert ("<img" in (tmp_path / "page.html").read_text()) == there
 
 
-def test_giant_wheat_boxes_are_found() -> None:
+def test_giant_wheat_boxes_are_reported() -> None:
     problems = tallymark.check("wheat", DATA / "wheat").problems
     giants = {problem.item for problem in problems if problem.kind == "giant_box"}
     assert giants >= {"42e6efaaa", "a1321ca95", "2cc75e9f5", "41c0123cc"}
@@ -51,7 +51,7 @@ def test_giant_wheat_boxes_are_found() -> None:
     assert (len(catalog.in_split("train")), len(catalog.truth), int(empty.sum())) == (135, 5258, 6)
 
 
-def test_duplicate_calls_are_found() -> None:
+def test_duplicate_calls_are_reported() -> None:
     problems = tallymark.check("upcalls", DATA / "whales").problems
     assert problems.counts["duplicate_call"] == 4
     audible = tallymark.read("upcalls", DATA / "whales")
@@ -72,7 +72,7 @@ def test_the_short_sweep_of_lyft(tmp_path: Path) -> None:
 
 
 def test_lyft_annotations_through_every_frame() -> None:
-    """The tables' volumes, carried from the world to the lidar and back, are those of the derived file."""
+    """The cuboids of the tables, transformed from world to lidar and back, equal those of the derived file."""
     catalog = tallymark.read("lyft", DATA / "lidar" / "lyft")
     stated = tallymark.read_truth("lyft", DATA / "lidar" / "lyft" / "train_from_tables.csv")
     assert catalog.truth is not None
@@ -93,13 +93,13 @@ def test_lyft_annotations_through_every_frame() -> None:
         np.testing.assert_allclose(before, after, atol=1e-6)
 
 
-def test_kitti_volumes_hold_points() -> None:
+def test_kitti_cuboids_hold_points() -> None:
     catalog = tallymark.read("lyft", DATA / "lidar" / "kitti")
     assert catalog.truth is not None
     assert len(catalog) == 19
     for item in range(len(catalog)):
         path = catalog.path(item)
         assert path is not None
-        volumes = catalog.truth.shapes.take(np.arange(*catalog.truth.offsets[item : item + 2]))
-        inside = count_points_in_cuboids(read_sweep(path, 4), volumes)
-        assert (inside[np.hypot(volumes.x, volumes.y) < 45] > 0).all()
+        cuboids = catalog.truth.shapes.take(np.arange(*catalog.truth.offsets[item : item + 2]))
+        inside = count_points_in_cuboids(read_sweep(path, 4), cuboids)
+        assert (inside[np.hypot(cuboids.x, cuboids.y) < 45] > 0).all()

@@ -155,7 +155,9 @@ def predict(
     clips_each: Annotated[
         int,
         typer.Option(
-            min=1, help="Clips with the highest, the lowest and the borderline scores.", rich_help_panel=RECORDINGS
+            min=1,
+            help="Number of clips with the highest, the lowest and borderline scores each.",
+            rich_help_panel=RECORDINGS,
         ),
     ] = 10,
 ) -> None:

@@ -201,15 +201,20 @@ def _as_dict(challenge: Challenge) -> dict[str, Any]:
 
 def _show_options(challenge: Challenge) -> None:
     from tallymark.core.console import console, print_line, show_table
-    from tallymark.core.options import Option, list_options
+    from tallymark.core.options import Option, list_options, meanings
+
+    def show_options(title: str, kind: type[Any]) -> None:
+        meaning = meanings(kind)
+        rows = [(*option, meaning.get(option.option, "")) for option in list_options(kind)]
+        show_table(title, (*Option._fields, "meaning"), rows, to)
 
     to = console()
     print_line(f"forms of a submission: {', '.join(challenge.dialect.FORMS)}")
-    show_table("rule options", Option._fields, list_options(challenge.rule_options), to)
+    show_options("rule options", challenge.rule_options)
     score_options = [(option.flag, option.help) for option in challenge.score_options]
     show_table("score options", ("option", "meaning"), score_options, to)
     if challenge.has("synth"):
-        show_table("synthetic data", Option._fields, list_options(challenge.module("synth").SceneOptions), to)
+        show_options("synthetic data", challenge.module("synth").SceneOptions)
     if challenge.has("recipe"):
         presets = challenge.module("recipe").PRESETS
         rows = _recipe_rows(presets)

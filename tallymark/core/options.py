@@ -140,6 +140,19 @@ def list_options(kind: type[DataclassInstance]) -> list[Option]:
     ]
 
 
+def meanings(kind: type[DataclassInstance]) -> dict[str, str]:
+    """What each field means, where the docstring of the class or a base has `name: meaning.`"""
+    known = {field.name for field in dataclasses.fields(kind)}
+    found: dict[str, str] = {}
+    for cls in reversed(kind.__mro__):
+        text = " ".join(str(cls.__doc__).split())
+        marks = [mark for mark in re.finditer(r"\b((?:\w+, )*\w+): ", text) if known.issuperset(mark[1].split(", "))]
+        ends = [*(mark.start() for mark in marks[1:]), len(text)]
+        for mark, end in zip(marks, ends, strict=False):
+            found |= dict.fromkeys(mark[1].split(", "), text[mark.end() : end].strip().removesuffix("."))
+    return found
+
+
 def text_of(value: object) -> str:
     """A value as one would type it."""
     if value is None:

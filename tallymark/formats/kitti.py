@@ -30,7 +30,7 @@ SWEEP_FOLDERS = ("velodyne_reduced", "velodyne")
 FIELDS = (15, 16)
 """Numbers of values in a row; the sixteenth is the confidence of a prediction."""
 SYNONYMS = {
-    "van": "car",  # one class in nuScenes, whose tables lyft shares
+    "van": "car",  # one class in nuScenes
     "vehicle": "car",
     "large_vehicle": "truck",
     "tram": "other_vehicle",

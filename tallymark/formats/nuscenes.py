@@ -134,14 +134,14 @@ def _results(path: Path, problems: Problems) -> dict[str, list[Any]] | None:
     expected = "JSON"
     remedy = "write the file again: it may be truncated"
     try:
-        whole = json.loads(text, object_pairs_hook=note_repeated)
+        document = json.loads(text, object_pairs_hook=note_repeated)
     except json.JSONDecodeError as error:
         problems.add(Problem("bad_json", str(path), error.msg.lower(), expected, remedy, line=error.lineno))
         return None
     except RecursionError:
         problems.add(Problem("bad_json", str(path), "lists nested too deep", expected, remedy))
         return None
-    results = whole.get("results") if isinstance(whole, dict) else None
+    results = document.get("results") if isinstance(document, dict) else None
     if isinstance(results, dict) and all(isinstance(rows, list) for rows in results.values()):
         for name in filter(results.__contains__, repeated):
             remedy = "put all its detections in one list"

@@ -126,7 +126,7 @@ def _first_centre(edge: np.ndarray, size: int) -> np.ndarray:
 
 
 def _interval(slope: np.ndarray, base: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The interval of y with |base + slope * y| <= half; all of y where the slope is 0: the column is in reach."""
+    """The interval of y with |base + slope * y| <= half; all of y where the slope is 0: columns are in reach."""
     constant = slope == 0
     slope = np.where(constant, 1, slope)
     middle, radius = -base / slope, half / np.abs(slope)

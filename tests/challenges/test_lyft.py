@@ -187,8 +187,8 @@ def test_repair_writes_class_names_in_lower_case(tmp_path: Path) -> None:
     changes = tallymark.repair("lyft", source, tmp_path / "out.csv")
     row = "a,0.9 0 0 0 2 4 2 0 car 0.8 9 0 0 1 1 2 0 pedestrian"
     assert (tmp_path / "out.csv").read_text().splitlines()[1:] == [row]
-    lower = "wrote a class in small letters"
-    assert [change.what for change in changes] == [lower, lower, "dropped a volume of an unknown class"]
+    lower = "wrote a class name in lower case"
+    assert [change.what for change in changes] == [lower, lower, "dropped a 3D box of an unknown class"]
     assert [change.line for change in changes] == [2, 2, 2]
 
 

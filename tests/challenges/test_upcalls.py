@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,8 +99,8 @@ def test_a_submission_round_trips_and_other_columns_are_ignored(tmp_path: Path) 
 
 
 def test_scores_are_written_on_request(tmp_path: Path) -> None:
-    made = annotations("upcalls", 2)
-    scored = Annotations(made.items, made.offsets, made.shapes, score=np.linspace(0, 1, len(made)))
+    events_without_score = annotations("upcalls", 2)
+    scored = replace(events_without_score, score=np.linspace(0, 1, len(events_without_score)))
     tallymark.write("upcalls", scored, tmp_path / "d.csv")
     assert pl.read_csv(tmp_path / "d.csv").columns == ["filename", "timestamp"]
     tallymark.write("upcalls", scored, tmp_path / "d.csv", form="scored")

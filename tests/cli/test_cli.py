@@ -64,6 +64,7 @@ def test_list_shows_challenges_and_the_options_of_one() -> None:
     assert all(name in text for name in NAMES)
     assert "best_overall" not in text
     assert "best_overall" in run("list", "wheat")
+    assert "or misses if the best overall is taken" in run("list", "wheat")
     listed = {row["name"]: row for row in json.loads(run("list", "--json"))["challenges"]}
     assert set(listed) >= set(NAMES)
     assert {"option": "shape", "values": "HEIGHTxWIDTH", "default": "768x768"} in listed["ships"]["rule_options"]
@@ -227,6 +228,7 @@ def test_repair_lists_its_changes(tmp_path: Path) -> None:
     assert [(change["line"], change["item"]) for change in changes] == [(2, "a")]
 
 
+@pytest.mark.slow
 def test_the_demo_of_one_challenge_trains_and_scores_only_that(tmp_path: Path) -> None:
     text = run("demo", "food", "--out", tmp_path / "demo")
     assert "tallymark score food" in text

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tallymark.core.options import SceneOptions, describe, list_options, parse_assignments, parse_options
+from tallymark.core.options import SceneOptions, describe, list_options, meanings, parse_assignments, parse_options
 from tallymark.core.problems import BadInput
 from tallymark.core.registry import challenge, challenge_names
 
@@ -66,6 +66,19 @@ def test_every_option_is_described(name: str) -> None:
     described = list_options(challenge(name).rule_options)
     assert described
     assert all(option.values and option.default for option in described)
+
+
+@pytest.mark.parametrize("name", challenge_names())
+def test_every_option_has_a_meaning(name: str) -> None:
+    for kind in (challenge(name).rule_options, challenge(name).module("synth").SceneOptions):
+        explained = meanings(kind)
+        assert [option.option for option in list_options(kind) if not explained.get(option.option)] == []
+
+
+def test_meanings_come_from_docstrings() -> None:
+    explained = meanings(challenge("food").rule_options)
+    assert explained["k"] == "labels per row"
+    assert explained["missing"] == "an item without a row is an `error`, or counts as `empty`"
 
 
 @pytest.mark.parametrize("name", challenge_names())

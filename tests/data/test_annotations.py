@@ -33,7 +33,7 @@ def test_what_was_joined_is_found_again(name: str, count: int) -> None:
             assert np.array_equal(getattr(own, column), getattr(part, column))
 
 
-def test_a_column_that_one_lacks_is_left_out() -> None:
+def test_a_column_that_one_lacks_is_dropped() -> None:
     first, second = parts_of("wheat", 2)
     assert concat_items([first, second]).score is not None
     assert concat_items([first, replace(second, score=None)]).score is None

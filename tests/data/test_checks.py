@@ -1,4 +1,4 @@
-"""Checking a data set: each kind of damage is reported by name and file, and the rest is still read."""
+"""Checks of a data set: each fault is reported by kind and file, and the rest is still read."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ def test_silent_and_empty_recordings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["wav", "flac", "aiff"])
-def test_every_kind_of_recording_is_heard_to_its_end(ending: str, tmp_path: Path) -> None:
+def test_recordings_of_every_format_are_decoded_to_their_end(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{ending}"
     soundfile.write(path, np.random.default_rng(0).normal(0, 0.1, 20000), 8000)
     assert not found("upcalls", tmp_path)
@@ -356,7 +356,7 @@ def test_an_excluded_item_may_be_unreadable(sets: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "kinds"), [(0xFFFFFFFF, []), (0x7FFFF024, []), (1 << 20, ["truncated_media"])])
-def test_a_recording_from_a_pipe_is_not_cut_short(size: int, kinds: list[str], tmp_path: Path) -> None:
+def test_a_recording_from_a_pipe_is_not_truncated(size: int, kinds: list[str], tmp_path: Path) -> None:
     """Its header was written before its end was known: all ones, or what SoX takes for long enough."""
     soundfile.write(tmp_path / "a.wav", np.random.default_rng(0).normal(0, 0.1, 4000), 8000)
     data = bytearray((tmp_path / "a.wav").read_bytes())

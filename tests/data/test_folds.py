@@ -1,4 +1,4 @@
-"""Folds: groups stay whole, kinds are spread, the same seed deals the same way."""
+"""Folds: groups stay together, strata are balanced, and the same seed gives the same folds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def labelled(labels: np.ndarray, groups: list[str] | None = None) -> Catalog:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_groups_are_never_torn(name: str, sets: Path) -> None:
+def test_groups_are_never_split(name: str, sets: Path) -> None:
     folds = tallymark.folds(name, sets / name, folds=FOLDS[name], seed=1)
     catalog = tallymark.read(name, sets / name)
     assert folds.count == FOLDS[name]
@@ -55,7 +55,7 @@ def test_classes_are_spread_evenly() -> None:
     assert sizes.max() - sizes.min() <= 6
 
 
-def test_items_are_of_a_kind_by_their_class_or_by_how_many_objects_they_have() -> None:
+def test_strata_are_classes_or_object_counts() -> None:
     catalog, counts = labelled(np.array([4, 0, 4, 2, 1, 1, 0, 3])), np.array([0, 1, 2, 3, 4, 7, 8, 15])
     assert strata(catalog).tolist() == [4, 0, 4, 2, 1, 1, 0, 3]
     boxes = tallymark.Boxes.of(np.ones((counts.sum(), 4)))
@@ -72,18 +72,18 @@ def test_uneven_groups_are_spread() -> None:
     assert sizes.max() < 1.3 * sizes.min()
 
 
-def test_another_seed_deals_otherwise() -> None:
+def test_another_seed_gives_other_folds() -> None:
     catalog = labelled(np.zeros(50, np.int64))
     assert make_folds(catalog, 5, 0).fold.tolist() != make_folds(catalog, 5, 1).fold.tolist()
 
 
-def test_each_group_is_left_out_once_and_lone_items_are_dealt_out() -> None:
+def test_each_group_is_a_fold_and_lone_items_are_distributed() -> None:
     groups = ["b", "b", "a", NO_GROUP, "a", "c", NO_GROUP, "c", NO_GROUP, "alone"]
     folds = make_folds(labelled(np.zeros(10, np.int64), groups), leave_one_out=True)
     assert folds.fold.tolist() == [0, 0, 1, 0, 1, 2, 1, 2, 2, 0]
 
 
-def test_each_day_is_left_out_once(sets: Path) -> None:
+def test_each_day_is_a_fold(sets: Path) -> None:
     folds = tallymark.folds("upcalls", sets / "upcalls", leave_one_out=True)
     days = pl.DataFrame({"group": folds.group, "fold": folds.fold}).unique()
     sizes = folds.group.value_counts()["count"]
@@ -105,7 +105,7 @@ def test_fewer_groups_than_folds_are_a_fold_each_where_that_is_allowed() -> None
         make_folds(labelled(np.zeros(9, np.int64), ["a"] * 9), 12, or_fewer=True)
 
 
-def test_look_alike_chips_stay_together(tmp_path: Path) -> None:
+def test_near_duplicates_stay_together(tmp_path: Path) -> None:
     """Two scenes of a coast, two shifted chips of each, and two chips that are alone."""
     for number, seed in enumerate((1, 2, 3, 1, 2, 4)):
         shift = 128 if number > 2 else 0

@@ -1,4 +1,4 @@
-"""Look-alikes: what is the same is found, what is not is left alone."""
+"""Near-duplicates: copies are found, and different images are not."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tallymark.io.media import THUMBNAIL
 
 
 def noise(seed: int, size: int = 3 * THUMBNAIL) -> np.ndarray:
-    """A picture with large and small blobs, like a coast."""
+    """A image with large and small blobs, like a coast."""
     rng = np.random.default_rng(seed)
-    picture = sum(np.kron(rng.normal(0, 20, (size // k, size // k)), np.ones((k, k))) for k in (16, 8, 4))
-    return np.clip(128 + picture, 0, 255).astype(np.uint8)
+    image = sum(np.kron(rng.normal(0, 20, (size // k, size // k)), np.ones((k, k))) for k in (16, 8, 4))
+    return np.clip(128 + image, 0, 255).astype(np.uint8)
 
 
 def test_a_noisy_copy_is_found_among_others() -> None:
     rng = np.random.default_rng(0)
-    pictures = np.stack([noise(k, THUMBNAIL) for k in range(200)])
-    pictures[150] = np.clip(pictures[20] + rng.normal(0, 4, pictures[20].shape) + 5, 0, 255)
-    found = find_near_duplicates(pictures)
+    images = np.stack([noise(k, THUMBNAIL) for k in range(200)])
+    images[150] = np.clip(images[20] + rng.normal(0, 4, images[20].shape) + 5, 0, 255)
+    found = find_near_duplicates(images)
     assert list(zip(found.first, found.second, strict=True)) == [(20, 150)]
     assert found.similarity[0] > 0.97
 
@@ -29,9 +29,9 @@ def test_a_noisy_copy_is_found_among_others() -> None:
 def test_shifted_crops_share_cells(down: int, across: int) -> None:
     scene = noise(5)
     a, b = scene[:48, :48], scene[down : down + 48, across : across + 48]
-    pictures = np.stack([a, noise(6, THUMBNAIL), b])
-    assert len(find_near_duplicates(pictures)) == 0
-    found = find_near_duplicates(pictures, cells=3)
+    images = np.stack([a, noise(6, THUMBNAIL), b])
+    assert len(find_near_duplicates(images)) == 0
+    found = find_near_duplicates(images, cells=3)
     assert list(zip(found.first, found.second, strict=True)) == [(0, 2)]
 
 

@@ -1,4 +1,4 @@
-"""Reading data sets: the official layouts, how people unzip them, bare folders; and round trips through the score."""
+"""Reading data sets: official layouts, nested folders, folders without tables; and round trips through the score."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_everything_is_read(name: str, sets: Path) -> None:
     assert not catalog.notes
 
 
-def test_chips_of_another_size_need_a_reading(tmp_path: Path) -> None:
+def test_images_of_another_size_need_a_rule_option(tmp_path: Path) -> None:
     needed = tallymark.synth("ships", tmp_path / "chips", items=6, size=128)
     with pytest.raises(tallymark.BadInput) as refused:
         tallymark.read("ships", tmp_path / "chips")
@@ -75,7 +75,7 @@ def test_truth_written_as_a_submission_scores_best(name: str, sets: Path, tmp_pa
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_solution_fits_the_test_part(name: str, sets: Path) -> None:
+def test_solution_fits_the_test_split(name: str, sets: Path) -> None:
     test = tallymark.read(name, sets / name).in_split("test")
     truth = tallymark.read_truth(name, sets / name / "solution.csv")
     assert set(truth.items.ids) <= set(test.items.ids)
@@ -155,7 +155,7 @@ def test_recordings_are_joined_by_bare_name_only_where_that_is_clear(tmp_path: P
     assert catalog.labelled.all()
 
 
-def test_a_recording_in_two_parts_is_ambiguous(tmp_path: Path) -> None:
+def test_a_recording_in_two_splits_is_ambiguous(tmp_path: Path) -> None:
     for part in ("train", "test"):
         (tmp_path / part).mkdir()
         soundfile.write(tmp_path / part / "same.wav", np.zeros(100), 8000)
@@ -184,7 +184,7 @@ def test_food_without_a_list_of_classes(sets: Path, tmp_path: Path) -> None:
     assert truth.classes == ("0", "1", "2", "3")
 
 
-def test_a_slip_in_a_label_makes_no_classes(tmp_path: Path) -> None:
+def test_a_typing_error_in_a_label_makes_no_classes(tmp_path: Path) -> None:
     """Without a list of classes there is none for each number below it."""
     (tmp_path / "train_labels.csv").write_text("image_name,label\na.jpg,2\nb.jpg,999999999999\n")
     with pytest.raises(tallymark.BadInput) as caught:

@@ -66,15 +66,15 @@ def test_the_layout_is_that_of_the_detection_task(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_round_trip(seed: int, tmp_path: Path) -> None:
-    made = annotations("lyft", seed)
-    tallymark.write("lyft", made, tmp_path / "r.json", form="nuscenes")
+    predictions = annotations("lyft", seed)
+    tallymark.write("lyft", predictions, tmp_path / "r.json", form="nuscenes")
     got = tallymark.read_submission("lyft", tmp_path / "r.json")
-    assert got.items.ids.to_list() == made.items.ids.to_list()
-    assert got.offsets.tolist() == made.offsets.tolist()
-    assert all(map(np.array_equal, got.shapes.columns[:6], made.shapes.columns[:6]))
-    np.testing.assert_allclose(np.exp(1j * got.shapes.yaw), np.exp(1j * made.shapes.yaw), atol=1e-12)
-    assert np.array_equal(got.label, made.labels)
-    assert np.array_equal(got.scores, made.scores)
+    assert got.items.ids.to_list() == predictions.items.ids.to_list()
+    assert got.offsets.tolist() == predictions.offsets.tolist()
+    assert all(map(np.array_equal, got.shapes.columns[:6], predictions.shapes.columns[:6]))
+    np.testing.assert_allclose(np.exp(1j * got.shapes.yaw), np.exp(1j * predictions.shapes.yaw), atol=1e-12)
+    assert np.array_equal(got.label, predictions.labels)
+    assert np.array_equal(got.scores, predictions.scores)
     assert got.classes == CLASSES
 
 

@@ -1,4 +1,4 @@
-"""How much shapes overlap: against shapely, against dense pictures, and the properties that overlap must have."""
+"""Overlap of shapes: compared with shapely and with bitmaps, and the properties that it must have."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def shared(a: tuple[float, ...], b: tuple[float, ...]) -> float:
     return float(first.overlap(second, ZERO, ZERO)[0][0])
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(rectangles, rectangles)
 def test_rotated_overlap_equals_shapely(a: tuple[float, ...], b: tuple[float, ...]) -> None:
@@ -115,7 +116,7 @@ def test_run_overlap_equals_dense_masks(seed: int) -> None:
     dense_a, dense_b = ([masks.bitmap(k) for k in range(12)] for masks in (a, b))
     assert intersection.tolist() == [int((dense_a[m] & dense_b[n]).sum()) for m, n in zip(i, j, strict=True)]
     assert union.tolist() == [int((dense_a[m] | dense_b[n]).sum()) for m, n in zip(i, j, strict=True)]
-    assert a.area.tolist() == [int(picture.sum()) for picture in dense_a]
+    assert a.area.tolist() == [int(bitmap.sum()) for bitmap in dense_a]
 
 
 def test_both_ways_of_comparing_masks_are_used() -> None:
@@ -125,18 +126,18 @@ def test_both_ways_of_comparing_masks_are_used() -> None:
 
 
 @given(st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=4))
-def test_masks_survive_pictures_and_back(seeds: list[int]) -> None:
-    pictures = [np.random.default_rng(seed).random((7, 5)) < 0.5 for seed in seeds]
-    masks = Masks.of(pictures, (7, 5))
-    assert all(np.array_equal(masks.bitmap(k), picture) for k, picture in enumerate(pictures))
+def test_masks_survive_conversion_to_bitmaps_and_back(seeds: list[int]) -> None:
+    bitmaps = [np.random.default_rng(seed).random((7, 5)) < 0.5 for seed in seeds]
+    masks = Masks.of(bitmaps, (7, 5))
+    assert all(np.array_equal(masks.bitmap(k), bitmap) for k, bitmap in enumerate(bitmaps))
     order = np.arange(len(masks))[::-1]
-    assert all(np.array_equal(masks.take(order).bitmap(k), pictures[n]) for k, n in enumerate(order))
+    assert all(np.array_equal(masks.take(order).bitmap(k), bitmaps[n]) for k, n in enumerate(order))
 
 
 def test_collisions_name_each_pair_once() -> None:
-    pictures = np.zeros((3, 6, 6), bool)
-    pictures[0, :3, :3] = pictures[1, 2:5, 2:5] = pictures[2, 4:, 4:] = True
-    masks = Masks.of(list(pictures), (6, 6))
+    bitmaps = np.zeros((3, 6, 6), bool)
+    bitmaps[0, :3, :3] = bitmaps[1, 2:5, 2:5] = bitmaps[2, 4:, 4:] = True
+    masks = Masks.of(list(bitmaps), (6, 6))
     found = masks.collisions(np.zeros(3, np.int64))
     assert list(zip(found.first.tolist(), found.second.tolist(), found.intersection.tolist(), strict=True)) == [
         (0, 1, 1),

@@ -43,15 +43,15 @@ def random_shapes(kind: str, count: int, rng: np.random.Generator) -> Spatial:
 
 
 def random_masks(count: int, rng: np.random.Generator, shape: tuple[int, int] = (12, 9)) -> Masks:
-    pictures = []
+    bitmaps = []
     for _ in range(count):
-        picture = np.zeros(shape, bool)
+        bitmap = np.zeros(shape, bool)
         top, left = rng.integers(0, shape[0]), rng.integers(0, shape[1])
-        picture[top : top + rng.integers(1, 9), left : left + rng.integers(1, 9)] = True
+        bitmap[top : top + rng.integers(1, 9), left : left + rng.integers(1, 9)] = True
         if rng.random() < 0.4:  # holes and scattered pixels: masks that are not one run per column
-            picture ^= rng.random(shape) < 0.2
-        pictures.append(picture)
-    return Masks.of(pictures, shape)
+            bitmap ^= rng.random(shape) < 0.2
+        bitmaps.append(bitmap)
+    return Masks.of(bitmaps, shape)
 
 
 @pytest.mark.parametrize("kind", ["boxes", "rotated", "cuboids", "masks"])
@@ -107,7 +107,7 @@ times = st.lists(st.integers(-40, 4000).map(lambda milli: milli / 8), max_size=1
 
 @settings(max_examples=200)
 @given(times, times, st.sampled_from([0.5, 1.5, 100.0]))
-def test_instants_within_is_closed_and_complete(a: np.ndarray, b: np.ndarray, buffer: float) -> None:
+def test_events_within_a_buffer_are_complete_with_its_edges(a: np.ndarray, b: np.ndarray, buffer: float) -> None:
     rng = np.random.default_rng(len(a) * 31 + len(b))
     group_a, group_b = rng.integers(0, 3, len(a)), rng.integers(0, 3, len(b))
     i, j = Events(a).within(Events(b), group_a, group_b, buffer)

@@ -1,4 +1,4 @@
-"""Points inside volumes, against looking at every pair."""
+"""Points in cuboids, compared with testing every pair."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from tallymark.geometry.points_in_boxes import count_points_in_cuboids, in_cuboi
 
 
 @given(st.integers(0, 1 << 32))
-def test_inside_is_what_asking_each_point_gives(seed: int) -> None:
+def test_points_in_cuboids_equals_testing_each_pair(seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = rng.uniform(-6, 6, (300, 4)).astype(np.float32)
     points[rng.integers(0, 300, 3), rng.integers(0, 3)] = (np.nan, np.inf, -np.inf)
-    volumes = Cuboids.of(
+    cuboids = Cuboids.of(
         np.column_stack([rng.uniform(-5, 5, (8, 3)), rng.uniform(0.5, 9, (8, 3)), rng.uniform(-7, 7, 8)])
     )
     expected = np.zeros((300, 8), bool)
     for at in range(8):
-        x, y, z, width, length, height, yaw = (column[at] for column in volumes.columns)
+        x, y, z, width, length, height, yaw = (column[at] for column in cuboids.columns)
         with np.errstate(invalid="ignore"):
             offset = (points[:, 0] - x + 1j * (points[:, 1] - y)) * np.exp(-1j * yaw)
             flat = (np.abs(offset.real) <= length / 2) & (np.abs(offset.imag) <= width / 2)
             expected[:, at] = flat & (np.abs(points[:, 2] - z) <= height / 2)
-    point, volume = points_in_cuboids(points, volumes)
+    point, cuboid = points_in_cuboids(points, cuboids)
     found = np.zeros_like(expected)
-    found[point, volume] = True
+    found[point, cuboid] = True
     assert np.array_equal(found, expected)
     assert len(point) == expected.sum()
-    assert (np.diff(volume) >= 0).all()
-    assert count_points_in_cuboids(points, volumes).tolist() == expected.sum(axis=0).tolist()
+    assert (np.diff(cuboid) >= 0).all()
+    assert count_points_in_cuboids(points, cuboids).tolist() == expected.sum(axis=0).tolist()
 
 
 def test_length_runs_along_the_heading() -> None:
-    volumes = Cuboids.of(np.array([[1, 1, 0, 1, 4, 2, np.pi / 2], [1, 1, 0, 1, 4, 2, 0]]))
+    cuboids = Cuboids.of(np.array([[1, 1, 0, 1, 4, 2, np.pi / 2], [1, 1, 0, 1, 4, 2, 0]]))
     points = np.array([[1, 2.9, 0], [2.9, 1, 0], [1, 1, 1], [1, 1, 1.01], [np.nan, 1, 0]])
-    assert in_cuboid(points, volumes, 0).tolist() == [True, False, True, False, False]
-    assert count_points_in_cuboids(points, volumes).tolist() == [2, 2]
+    assert in_cuboid(points, cuboids, 0).tolist() == [True, False, True, False, False]
+    assert count_points_in_cuboids(points, cuboids).tolist() == [2, 2]
 
 
 def test_nothing_in_nothing() -> None:

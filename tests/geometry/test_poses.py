@@ -1,4 +1,4 @@
-"""Poses: against SciPy, against themselves, and against a real sample where one is at hand."""
+"""Poses: compared with SciPy, with their inverse, and with a real sample if there is one."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_cuboids_move_with_their_corners() -> None:
     np.testing.assert_allclose(moved.z, expected[:, 0, 2], atol=1e-9)
 
 
-def test_a_tilted_pose_keeps_the_heading_seen_from_above() -> None:
+def test_a_tilted_pose_keeps_the_heading_on_the_ground() -> None:
     tilt = Rotation.from_euler("ZYX", [40, 12, -7], degrees=True).as_quat(scalar_first=True)
     moved = transform_cuboids(Cuboids.of(np.array([[0, 0, 0, 1, 2, 1, 0.5]])), Poses.of(tilt, [0, 0, 0]))
     east, north, _ = Rotation.from_quat(tilt, scalar_first=True).apply([np.cos(0.5), np.sin(0.5), 0])

@@ -1,4 +1,4 @@
-"""Rectangles of masks and masks of rectangles: pixel by pixel, and there and back."""
+"""Rectangles of masks and masks of rectangles: pixel by pixel, and round trips."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def rectangle(*numbers: float) -> RotatedBoxes:
 
 
 def fill(rectangles: RotatedBoxes, shape: tuple[int, int] = SHAPE) -> Masks:
-    """Each in a picture of its own."""
+    """Each in a bitmap of its own."""
     return fill_rectangles(rectangles, np.arange(len(rectangles)), np.ones(len(rectangles)), shape, least=0)[0]
 
 
 def random_rectangles(count: int, rng: np.random.Generator, low: float, high: float, middle: float) -> RotatedBoxes:
-    """As slim as ships are, around the middle of a picture."""
+    """As slim as ships are, around the middle of a bitmap."""
     length = rng.uniform(low, high, count)
     width = np.maximum(length * rng.uniform(0.15, 0.6, count), 3)
     x, y = rng.uniform(middle - 5, middle + 5, (2, count))
@@ -72,9 +72,9 @@ def test_contested_pixels_go_to_the_highest_score(seed: int) -> None:
 def test_quarter_turns_fill_exactly(turns: int) -> None:
     """Columns 3 to 9 and rows 5 to 7, whichever way it is written."""
     sides = (3, 7) if turns % 2 else (7, 3)
-    picture = np.zeros(SHAPE, bool)
-    picture[5:8, 3:10] = True
-    assert np.array_equal(fill(rectangle(6.5, 6.5, *sides, turns * np.pi / 2)).bitmap(0), picture)
+    bitmap = np.zeros(SHAPE, bool)
+    bitmap[5:8, 3:10] = True
+    assert np.array_equal(fill(rectangle(6.5, 6.5, *sides, turns * np.pi / 2)).bitmap(0), bitmap)
 
 
 @pytest.mark.parametrize("turns", range(-3, 5))
@@ -82,9 +82,9 @@ def test_centres_on_an_edge_belong_to_one_neighbour(turns: int) -> None:
     """Squares side by side, their edges on pixel centres, share nothing and leave nothing out."""
     x, y = np.meshgrid([4.5, 10.5, 16.5], [4.5, 10.5])
     squares = RotatedBoxes(x.ravel(), y.ravel(), *np.full((2, 6), 6.0), np.full(6, turns * np.pi / 2))
-    pictures = np.array([fill(squares).bitmap(at) for at in range(6)])
-    assert pictures.sum(axis=(1, 2)).tolist() == [36] * 6
-    assert pictures.sum(axis=0).max() == 1
+    bitmaps = np.array([fill(squares).bitmap(at) for at in range(6)])
+    assert bitmaps.sum(axis=(1, 2)).tolist() == [36] * 6
+    assert bitmaps.sum(axis=0).max() == 1
 
 
 def test_numbers_that_are_none_fill_nothing() -> None:
@@ -96,7 +96,7 @@ def test_numbers_that_are_none_fill_nothing() -> None:
     assert (len(masks), kept.tolist()) == (0, [])
 
 
-def test_a_rectangle_larger_than_the_picture_fills_it() -> None:
+def test_a_rectangle_larger_than_the_image_fills_it() -> None:
     assert fill(rectangle(20, 20, 1e6, 1e5, 0.3)).area.tolist() == [40 * 50]
 
 
@@ -112,7 +112,7 @@ def test_rectangles_of_other_items_do_not_compete() -> None:
     assert fill_rectangles(same, np.array([0, 1]), np.ones(2), SHAPE)[0].area.tolist() == [24, 24]
 
 
-def test_a_mask_may_be_cut_in_two() -> None:
+def test_a_mask_may_be_split_in_two() -> None:
     cross = RotatedBoxes.of(np.array([(20, 20, 21, 4, 0), (20, 20, 4, 21, 0)]))
     masks, _ = fill_rectangles(cross, np.zeros(2, np.int64), np.array([0.5, 0.9]), SHAPE)
     assert masks.parts().tolist() == [2, 1]
@@ -139,29 +139,29 @@ def test_the_true_rectangle_is_found_within_a_pixel() -> None:
 
 
 def test_fit_of_whole_pixels_is_exact() -> None:
-    pictures = np.zeros((4, *SHAPE), bool)
-    pictures[0, 5:8, 3:10] = True
-    pictures[1, 2:30, 7:9] = True
-    pictures[2, 4, 6] = True
-    pictures[3, :, 10:13] = True  # whole columns: one run over three of them
-    found = fit_rectangles(Masks.of(list(pictures), SHAPE))
+    bitmaps = np.zeros((4, *SHAPE), bool)
+    bitmaps[0, 5:8, 3:10] = True
+    bitmaps[1, 2:30, 7:9] = True
+    bitmaps[2, 4, 6] = True
+    bitmaps[3, :, 10:13] = True  # whole columns: one run over three of them
+    found = fit_rectangles(Masks.of(list(bitmaps), SHAPE))
     expected = [(6.5, 6.5, 7, 3, 0), (8, 16, 28, 2, np.pi / 2), (6.5, 4.5, 1, 1, 0), (11.5, 20, 40, 3, np.pi / 2)]
     assert np.column_stack(found.columns) == pytest.approx(np.array(expected), abs=1e-9)
 
 
 def test_a_notch_does_not_turn_the_rectangle() -> None:
     """The corner is missing: moments lean away from it, the rectangle around all does not."""
-    picture = np.zeros(SHAPE, bool)
-    picture[10:20, 5:45] = True
-    picture[10:17, 33:45] = False
-    found = fit_rectangles(Masks.of([picture], SHAPE))
+    bitmap = np.zeros(SHAPE, bool)
+    bitmap[10:20, 5:45] = True
+    bitmap[10:17, 33:45] = False
+    found = fit_rectangles(Masks.of([bitmap], SHAPE))
     assert np.column_stack(found.columns)[0] == pytest.approx([25, 15, 40, 10, 0], abs=1e-6)
 
 
 def test_empty_masks_have_no_size() -> None:
-    picture = np.zeros(SHAPE, bool)
-    picture[3:5, 3:9] = True
-    found = fit_rectangles(Masks.of([np.zeros(SHAPE, bool), picture, np.zeros(SHAPE, bool)], SHAPE))
+    bitmap = np.zeros(SHAPE, bool)
+    bitmap[3:5, 3:9] = True
+    found = fit_rectangles(Masks.of([np.zeros(SHAPE, bool), bitmap, np.zeros(SHAPE, bool)], SHAPE))
     assert found.length.tolist() == pytest.approx([0, 6, 0])
     assert found.width.tolist() == pytest.approx([0, 2, 0])
     assert not len(fit_rectangles(Masks.of([], SHAPE)))

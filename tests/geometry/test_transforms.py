@@ -1,4 +1,4 @@
-"""Shapes follow the matrix, and those that are hardly seen are dropped."""
+"""Shapes follow the affine matrix, and those that are hardly visible are dropped."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_slanting_matrix_is_refused_for_rotated_boxes() -> None:
 
 
 @given(seeds)
-def test_masks_move_as_their_pictures_do(seed: int) -> None:
+def test_masks_are_transformed_like_their_images(seed: int) -> None:
     rng = generator(seed)
     sample = some_masks(rng, [0, 1])
     matrix = similarity(rng)

@@ -1,4 +1,4 @@
-"""Merging of all items at once equals going through the findings one by one."""
+"""Vectorized NMS and fusion equal processing the detections one by one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def one_item(shapes: Any, score: list[float], label: list[int] | None = None) ->
     return Annotations.from_rows(Items.of(["a"]), item, shapes, score=np.array(score), label=kinds)
 
 
-def random_findings(kind: str, seed: int) -> Annotations[Any]:
+def random_detections(kind: str, seed: int) -> Annotations[Any]:
     """Crowded shapes of two classes in four items, with many equal scores."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(0, 50))
@@ -58,7 +58,7 @@ def kept_one_by_one(found: Annotations[Any], overlap: float) -> list[int]:
     return kept
 
 
-def weakened_one_by_one(found: Annotations[Any], overlap: float) -> np.ndarray:
+def decayed_one_by_one(found: Annotations[Any], overlap: float) -> np.ndarray:
     iou, score, left = all_overlaps(found), found.scores.astype(float), set(range(len(found)))
     sigma = overlap**2 / np.log(2)
     while left:
@@ -76,7 +76,7 @@ seeds = st.integers(0, 2**32)
 @settings(max_examples=40)
 @given(seed=seeds, overlap=st.sampled_from([0.0, 0.2, 0.5, 0.7]))
 def test_nms_equals_one_by_one(kind: str, seed: int, overlap: float) -> None:
-    found = random_findings(kind, seed)
+    found = random_detections(kind, seed)
     merged = fuse_overlapping(found, "nms", overlap)
     kept = kept_one_by_one(found, overlap)
     expected = sorted(kept, key=lambda row: (found.item[row], -found.scores[row], row))
@@ -91,7 +91,7 @@ def test_nms_equals_one_by_one(kind: str, seed: int, overlap: float) -> None:
 @settings(max_examples=20)
 @given(seed=seeds, overlap=st.sampled_from([0.3, 0.5, 0.8]))
 def test_soft_equals_one_by_one(kind: str, seed: int, overlap: float) -> None:
-    found = random_findings(kind, seed)
+    found = random_detections(kind, seed)
     # No two scores alike: a product in another order would part them by rounding alone.
     found = Annotations.from_rows(
         found.items,
@@ -104,14 +104,14 @@ def test_soft_equals_one_by_one(kind: str, seed: int, overlap: float) -> None:
     merged = fuse_overlapping(found, "soft_nms", overlap)
     assert merged.line is not None
     assert sorted(merged.line.tolist()) == list(range(len(found)))
-    assert np.allclose(merged.scores, weakened_one_by_one(found, overlap)[merged.line], rtol=1e-9)
+    assert np.allclose(merged.scores, decayed_one_by_one(found, overlap)[merged.line], rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["boxes", "rotated", "cuboids", "masks"])
 @settings(max_examples=20)
 @given(seed=seeds)
 def test_wbf_leaves_as_many_as_nms(kind: str, seed: int) -> None:
-    found = random_findings(kind, seed)
+    found = random_detections(kind, seed)
     fused, kept = fuse_overlapping(found, "wbf", 0.4), fuse_overlapping(found, "nms", 0.4)
     assert fused.line is not None
     assert kept.line is not None
@@ -122,7 +122,7 @@ def test_wbf_leaves_as_many_as_nms(kind: str, seed: int) -> None:
 @settings(max_examples=40)
 @given(seed=seeds)
 def test_wbf_gathers_as_one_by_one(seed: int) -> None:
-    found = random_findings("boxes", seed)
+    found = random_detections("boxes", seed)
     fused, iou, kept = fuse_overlapping(found, "wbf", 0.4), all_overlaps(found), list[int]()
     members: dict[int, list[int]] = {}
     for row in np.argsort(-found.scores, kind="stable").tolist():
@@ -142,7 +142,7 @@ def test_wbf_gathers_as_one_by_one(seed: int) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_order_is_by_item_and_then_by_score(method: Method) -> None:
     for seed in range(10):
-        merged = fuse_overlapping(random_findings("boxes", seed), method, 0.3)
+        merged = fuse_overlapping(random_detections("boxes", seed), method, 0.3)
         within = np.diff(merged.item) == 0
         assert (np.diff(merged.item) >= 0).all()
         assert (np.diff(merged.scores)[within] <= 0).all()
@@ -163,7 +163,7 @@ def test_overlap_must_be_above_the_limit() -> None:
     assert len(fuse_overlapping(found, "nms", 0.33)) == 1
 
 
-def test_equally_sure_findings_count_in_their_order() -> None:
+def test_detections_of_equal_score_count_in_their_order() -> None:
     boxes = Boxes.of(np.array([(0, 0, 10, 10), (1, 0, 10, 10), (2, 0, 10, 10)]))
     merged = fuse_overlapping(one_item(boxes, [0.5, 0.5, 0.5]), "nms", 0.5)
     assert merged.shapes.x.tolist() == [0]
@@ -233,7 +233,7 @@ def test_wbf_of_boxes_by_hand() -> None:
     assert height == [11, 10]
 
 
-def test_wbf_believes_a_finding_no_less_for_its_duplicates() -> None:
+def test_wbf_keeps_the_score_of_a_detection_with_duplicates() -> None:
     boxes = Boxes.of(np.tile([0.0, 0, 10, 10], (3, 1)))
     merged = fuse_overlapping(one_item(boxes, [0.9, 0.05, 0.05]), "wbf", 0.5)
     assert merged.scores.tolist() == [0.9]
@@ -247,7 +247,7 @@ def test_wbf_joins_the_closest_of_those_that_stay() -> None:
 
 
 @pytest.mark.parametrize(("scores", "x"), [([0.8, 0.6, 0.2], [1, 10]), ([0.6, 0.8, 0.2], [9, 0])])
-def test_wbf_joins_the_surest_of_equally_close_ones(scores: list[float], x: list[float]) -> None:
+def test_wbf_joins_the_highest_score_of_equal_iou(scores: list[float], x: list[float]) -> None:
     boxes = Boxes.of(np.array([(0, 0, 10, 10), (10, 0, 10, 10), (5, 0, 10, 10)]))
     merged = fuse_overlapping(one_item(boxes, scores), "wbf", 0.2)
     assert merged.scores.tolist() == [0.8, 0.6]
@@ -285,7 +285,7 @@ def test_wbf_of_cuboids_that_head_the_other_way(scores: list[float], heading: fl
     assert np.cos(merged.yaw[0] - heading) == pytest.approx(1)
 
 
-def test_wbf_of_masks_keeps_the_surest() -> None:
+def test_wbf_of_masks_keeps_the_highest_score() -> None:
     small, large = np.zeros((2, 6, 6), bool)
     small[1:4, 1:4], large[1:5, 1:4] = True, True
     merged = fuse_overlapping(one_item(Masks.of([small, large], (6, 6)), [0.4, 0.8]), "wbf", 0.5)
@@ -302,7 +302,7 @@ def test_nms_without_scores_keeps_the_first() -> None:
     assert merged.line.tolist() == [0]
 
 
-def test_what_cannot_be_merged() -> None:
+def test_invalid_arguments_are_refused() -> None:
     boxes = one_item(Boxes.of(np.array([0.0, 0, 1, 1])), [1])
     with pytest.raises(ValueError, match="none of"):
         fuse_overlapping(boxes, "average", 0.5)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Folders as they are found: links in circles, other letter case, other sets inside, tables that say nothing."""
+"""Folders of data sets: cyclic links, other letter case, nested data sets, empty tables."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_table_without_rows_is_noted_where_that_means_empty(
     assert tallymark.check(name, folder).problems.counts == {"empty_table": 1}
 
 
-def test_an_item_in_two_parts_has_the_truth_of_the_first(sets: Path, tmp_path: Path) -> None:
+def test_an_item_in_two_splits_has_the_truth_of_the_first(sets: Path, tmp_path: Path) -> None:
     folder = copy_of(sets, "food", tmp_path)
     with (folder / "val_labels.csv").open("a") as file:
         file.write("train_000000.jpg,1\n")
@@ -127,7 +127,7 @@ def test_photographs_of_one_name_in_different_folders_are_all_kept(tmp_path: Pat
     ("folder", "part"),
     [("train_v2", "train"), ("val2017", "val"), ("Validation", "val"), ("test", "test"), ("valley", "other")],
 )
-def test_a_folder_names_a_part_by_a_whole_word(folder: str, part: str, tmp_path: Path) -> None:
+def test_a_folder_names_a_split_by_a_whole_word(folder: str, part: str, tmp_path: Path) -> None:
     assert split_of_path(tmp_path / folder / "a.jpg", tmp_path, "other") == part
 
 
@@ -152,7 +152,7 @@ def test_nothing_to_deal_into_folds(name: str, sets: Path, tmp_path: Path) -> No
         tallymark.folds(name, folder)
 
 
-def test_a_leak_is_told_before_a_duplicate(sets: Path, tmp_path: Path) -> None:
+def test_a_leak_is_reported_rather_than_a_duplicate(sets: Path, tmp_path: Path) -> None:
     folder = copy_of(sets, "food", tmp_path)
     train = sorted((folder / "train_set").iterdir())
     val, test = sorted((folder / "val_set").iterdir()), sorted((folder / "test_set").iterdir())

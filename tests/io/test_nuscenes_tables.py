@@ -1,4 +1,4 @@
-"""The JSON tables of a drive, damaged: what is wrong is said once, and the other rows are read."""
+"""Damaged nuScenes tables: each fault is reported once, and the other rows are read."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_table_that_is_none_is_said_once(data: bytes, sets: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("between", [True, False])
-def test_rows_before_a_cut_are_kept(between: bool, sets: Path, tmp_path: Path) -> None:
+def test_rows_before_a_truncation_are_kept(between: bool, sets: Path, tmp_path: Path) -> None:
     folder = copy_of(sets, "lyft", tmp_path)
     path = folder / "train_data" / "sample_annotation.json"
     data = path.read_bytes()
@@ -88,7 +88,7 @@ def test_one_file_of_truth_for_several_sets_of_tables(sets: Path, tmp_path: Path
     assert not parted.notes
 
 
-def test_the_sweep_of_a_sample_is_the_one_of_its_moment(sets: Path, tmp_path: Path) -> None:
+def test_the_sweep_of_a_sample_is_its_key_frame(sets: Path, tmp_path: Path) -> None:
     folder = copy_of(sets, "lyft", tmp_path)
 
     def earlier(rows: Rows) -> Rows:

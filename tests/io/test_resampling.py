@@ -1,4 +1,4 @@
-"""Sound at another rate: as soxr would have it, whatever the pieces."""
+"""Resampling: as soxr does it, whatever the block sizes."""
 
 from __future__ import annotations
 

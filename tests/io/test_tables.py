@@ -1,4 +1,4 @@
-"""Reading CSV: strict about structure, exact about lines, and the same by the quick and the careful way."""
+"""Reading CSV: strict about structure, exact about lines, and the same by the fast and the slow path."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_a_missing_file_cannot_be_opened(name: str, sets: Path) -> None:
 def file_of(catalog: Catalog, item: int) -> Path:
     """A file that the item is read from."""
     if catalog.drive is not None:
-        return Path(catalog.drive.shots["file"][catalog.drive.trail(item, 1)[0]])
+        return Path(catalog.drive.sample_data["file"][catalog.drive.sweep_rows(item, 1)[0]])
     path = catalog.path(item)
     assert path is not None
     return path
@@ -147,7 +147,7 @@ def test_the_fingerprint_of_a_sample_depends_on_the_poses_and_files_of_its_sweep
     moved = replace(catalog, drive=replace(drive, vehicle=vehicle))
     fingerprints = [own.fingerprint(one, 0, recipe) for one in (catalog, moved, catalog)]
     assert fingerprints[0] == fingerprints[2] != fingerprints[1]
-    counts = [len(drive.trail(item, sweeps=3)) for item in range(len(catalog))]
+    counts = [len(drive.sweep_rows(item, sweeps=3)) for item in range(len(catalog))]
     stacked = int(np.argmax(counts))
     fingerprint = own.fingerprint(catalog, stacked, recipe.replace(sweeps=3))
     assert len(str(fingerprint).split(".bin")) == counts[stacked] + 1 > 2

@@ -88,6 +88,7 @@ def test_recordings_that_only_one_submission_names(tmp_path: Path) -> None:
     assert compared.changes["item"].to_list() == ["c.wav"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["sdk", "mlebench"])
 def test_average_precision_can_be_compared(metric: str, tmp_path: Path) -> None:
     rows = [f"s{k}" for k in range(20)]

@@ -1,4 +1,4 @@
-"""Greedy matching of all items at once equals asking one prediction after the other."""
+"""Vectorized greedy matching equals matching one prediction after the other."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ CASES = {
         [
             "2: dropped an unreadable box",
             "2: dropped a box of negative size",
-            "2: dropped a box outside the photograph",
+            "2: dropped a box outside the image",
             "3: dropped a row of 4 values, not a multiple of 5",
         ],
     ),
@@ -72,8 +72,8 @@ CASES = {
         ["a,0.8 0 0 0 2 4 2 0 bus"],
         [
             "2: dropped a record of 8 values",
-            "2: dropped a volume without size",
-            "2: dropped a volume of an unknown class",
+            "2: dropped a 3D box without size",
+            "2: dropped a 3D box of an unknown class",
         ],
     ),
     "ships_runs": (

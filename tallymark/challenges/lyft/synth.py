@@ -34,8 +34,9 @@ LIMITS = {"samples_per_scene": 1000, "beams": 256, "columns": 8192, "image_width
 class SceneOptions(options.SceneOptions):
     """What the streets and sweeps look like.
 
-    beams, columns: resolution of the lidar. noise: of its ranges, in metres. drop: share of returns that are lost.
-    image_width: of the cameras, in pixels. traffic: factor on the number of vehicles and pedestrians.
+    samples_per_scene: samples per drive. beams, columns: resolution of the lidar. noise: of its ranges, in metres.
+    drop: share of returns that are lost. cameras: none, 1, 3 or 6 of them. image_width: of the cameras, in pixels.
+    traffic: factor on the number of vehicles and pedestrians.
     """
 
     # Samples of one scene are much alike, so the demo has many short scenes.
@@ -56,8 +57,8 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
     problems = Problems()
     for name, limit in LIMITS.items():
         if (given := getattr(scenes, name)) > limit:
-            found = f"{name}={given}"
-            problems.add(Problem("bad_option", "scene options", found, f"at most {limit}", "give a smaller number"))
+            found, expected = f"{name}={given}", f"at most {limit}"
+            problems.add(Problem("bad_option", "scene options", found, expected, "give a smaller number"))
     problems.raise_if_any()
     tests = test_share(items)
     _write_split(folder, "train", items - tests, (seed, 0), scenes)

@@ -109,15 +109,15 @@ def _check_other_sensor_data(catalog: Catalog, drive: Drive, problems: Problems)
     )
     rows = others.select("sample_token", "filename", "file", "modality").rows()
     jobs: list[Job] = [
-        (Path(file) if file else None, inspect_image if modality == "camera" else catalog.medium.inspect)
-        for _, _, file, modality in rows
+        (Path(file) if file else None, inspect_image if sensor == "camera" else catalog.medium.inspect)
+        for _, _, file, sensor in rows
     ]
     inspections = _inspect(jobs, f"inspecting {len(jobs)} further files")
     expected, remedy = f"a file below {catalog.root}", "unzip it again, or do without this sensor"
-    for (sample, name, file, modality), inspection in zip(rows, inspections, strict=True):
+    for (sample, name, file, sensor), inspection in zip(rows, inspections, strict=True):
         if file is None:
             found = f"no such file, of sample {sample}"  # not an item to exclude: its sweep may be there
             problems.add(Problem("missing_media", str(catalog.root / name), found, expected, remedy))
         else:
-            noun = IMAGE.noun if modality == "camera" else catalog.medium.noun
+            noun = IMAGE.noun if sensor == "camera" else catalog.medium.noun
             _report_inspection(file, sample, inspection, noun, problems)

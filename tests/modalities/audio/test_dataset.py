@@ -1,4 +1,4 @@
-"""Recordings as training samples, and tiles of recordings without seams."""
+"""Recordings as training samples."""
 
 from __future__ import annotations
 

@@ -79,14 +79,14 @@ def test_every_crop_is_complete(seed: int, kind: str, side: int, count: int, mix
 
 
 @given(seeds, kinds)
-def test_the_same_seed_gives_the_same_window(seed: int, kind: str) -> None:
+def test_the_same_seed_gives_the_same_crop(seed: int, kind: str) -> None:
     recipe = WILD.replace(crop_size=48)
     first, second = (augment_image(generator(seed), load_of(kind), 1, 4, recipe) for _ in range(2))
     for one, other in zip(columns(first), columns(second), strict=True):
         assert np.array_equal(one, other)
 
 
-def test_other_seeds_give_other_windows() -> None:
+def test_other_seeds_give_other_crops() -> None:
     recipe = WILD.replace(crop_size=48)
     made = {augment_image(generator(seed), load_of("some boxes"), 1, 4, recipe).data.tobytes() for seed in range(20)}
     assert len(made) == 20
@@ -114,7 +114,7 @@ def test_a_share_of_zero_mixes_nothing() -> None:
     assert set(loaded(CROP_ONLY.replace(crop_size=8))) == {1}
 
 
-def test_calm_windows_are_not_mixed() -> None:
+def test_without_mix_nothing_is_mixed() -> None:
     wild = CROP_ONLY.replace(crop_size=8, mosaic=1, mixup=1)
     assert set(loaded(wild, mix=False)) == {1}
     assert set(loaded(wild)) == {5}
@@ -127,11 +127,11 @@ def test_shares_are_kept(name: str, others: int) -> None:
     assert 0.2 < np.mean(np.array(counts) > 1) < 0.4
 
 
-def test_a_window_is_blended_or_pasted_on() -> None:
+def test_mixup_and_cutmix_exclude_each_other() -> None:
     assert set(loaded(CROP_ONLY.replace(crop_size=8, mixup=0.5, cutmix=0.5))) == {2}
 
 
-def test_one_picture_is_mixed_with_itself() -> None:
+def test_a_single_image_is_mixed_with_itself() -> None:
     recipe = CROP_ONLY.replace(crop_size=8, mosaic=1, mixup=1)
     assert augment_image(generator(0), load_of("labels"), 0, 1, recipe).label.tolist() == [0] * 5
 
@@ -145,7 +145,7 @@ def test_painted_objects_are_where_their_boxes_are(seed: int) -> None:
         assert row == bounding_box(painted(crop.data, label))
 
 
-def test_the_loaded_picture_is_left_alone() -> None:
+def test_the_loaded_image_is_not_modified() -> None:
     sample = load_of("some boxes")(0)
     before = sample.data.copy()
     for seed in range(20):

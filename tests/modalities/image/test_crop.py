@@ -1,4 +1,4 @@
-"""Windows: the painted pixels lie where the shapes say."""
+"""Crops: the painted pixels are where the shapes are."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_tilted_rotated_boxes_fit_their_pixels(seed: int) -> None:
 
 
 @given(seeds, st.booleans())
-def test_an_aimed_window_shows_an_object_whole(seed: int, tilted: bool) -> None:
+def test_a_positive_crop_shows_a_whole_object(seed: int, tilted: bool) -> None:
     rng = generator(seed)
     image = np.zeros((200, 300, 3), np.uint8)
     places = rng.uniform(12, (288, 188), (3, 2))
@@ -94,7 +94,7 @@ def test_an_aimed_window_shows_an_object_whole(seed: int, tilted: bool) -> None:
         assert not (crop.data == PADDING_COLOR).any()
 
 
-def test_without_aim_most_windows_miss_a_small_object() -> None:
+def test_without_positive_crops_most_miss_a_small_object() -> None:
     sample = ImageSample.of(np.zeros((500, 500, 3), np.uint8), Boxes.of(np.array([[7, 7, 9, 9]])), np.zeros(1, int))
     rng = generator(0)
     found = [len(random_crop(rng, sample, CROP_ONLY, 64, 64).shapes) for _ in range(60)]
@@ -111,13 +111,13 @@ def test_places_vary_and_reach_the_corners() -> None:
         assert {round(offset) for offset in found[:, 0]} == {round(offset) for offset in found[:, 1]} == wanted
 
 
-def test_a_large_object_fills_an_aimed_window() -> None:
+def test_a_large_object_fills_a_positive_crop() -> None:
     sample = ImageSample.of(np.full((90, 90, 3), 255, np.uint8), Boxes.of(np.array([[5, 5, 80, 80]])), np.zeros(1, int))
     for seed in range(20):
         assert -crop_matrix(generator(seed), sample, CROP_ONLY.replace(positive_crops=1), 32, 32)[:, 2].min() >= 5
 
 
-def test_outside_is_grey_and_the_picture_is_whole() -> None:
+def test_padding_is_grey_and_the_image_is_complete() -> None:
     sample = ImageSample.of(np.full((10, 30, 3), 255, np.uint8), Boxes.of(np.empty((0, 4))), np.empty(0, int))
     crop = random_crop(generator(1), sample, pixel_exact(), 50, 50)
     white = (crop.data == 255).all(2)
@@ -126,7 +126,7 @@ def test_outside_is_grey_and_the_picture_is_whole() -> None:
 
 
 @pytest.mark.parametrize("name", ["hflip", "vflip"])
-def test_mirror_and_flip_at_a_share_of_one(name: str) -> None:
+def test_flips_at_a_probability_of_one(name: str) -> None:
     image = generator(0).integers(0, 255, (24, 24, 3), np.uint8)
     sample = ImageSample.of(image, Labels(np.array([0])), np.array([0]))
     crop = random_crop(generator(5), sample, CROP_ONLY.replace(**{name: 1}), 24, 24)
@@ -134,7 +134,7 @@ def test_mirror_and_flip_at_a_share_of_one(name: str) -> None:
     assert (random_crop(generator(5), sample, CROP_ONLY, 24, 24).data == image).all()
 
 
-def test_quarter_turns_at_a_share_of_one() -> None:
+def test_rot90_at_a_probability_of_one() -> None:
     image = generator(0).integers(0, 255, (24, 24, 3), np.uint8)
     sample = ImageSample.of(image, Boxes.of(np.empty((0, 4))), np.empty(0, int))
     turned = [np.rot90(image, k).tobytes() for k in range(4)]
@@ -154,7 +154,7 @@ def test_boxes_are_not_tilted() -> None:
 
 @settings(max_examples=200)
 @given(seeds, st.floats(1, 3), sizes, sizes)
-def test_windows_of_whole_pictures_are_rectangles_of_them(seed: int, zoom: float, height: int, width: int) -> None:
+def test_resized_crops_are_rectangles_of_the_image(seed: int, zoom: float, height: int, width: int) -> None:
     rng = generator(seed)
     rows, columns = rng.integers(20, 200, 2).tolist()
     sample = ImageSample.of(np.zeros((rows, columns, 3), np.uint8), Labels(np.array([1])), np.array([1]))
@@ -166,7 +166,7 @@ def test_windows_of_whole_pictures_are_rectangles_of_them(seed: int, zoom: float
     assert 1 / zoom**2 - 1e-6 < np.ptp(back, axis=0).prod() / (rows * columns) < 1 + 1e-6
 
 
-def test_without_zoom_the_whole_picture_is_squashed() -> None:
+def test_without_scale_jitter_the_whole_image_is_resized() -> None:
     sample = ImageSample.of(np.zeros((50, 100, 3), np.uint8), Labels(np.array([1])), np.array([1]))
     for seed in range(10):
         assert np.allclose(resized_crop_matrix(generator(seed), sample, CROP_ONLY, 25, 25), [[0.25, 0, 0], [0, 0.5, 0]])

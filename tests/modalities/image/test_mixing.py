@@ -1,4 +1,4 @@
-"""Mixed crops: what is painted is what the shapes say, and labels share one whole."""
+"""Mosaic, mixup and cutmix: painted pixels match the shapes, and the weights of labels sum to 1."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_masks_of_a_mosaic_are_their_pixels(seed: int) -> None:
 
 
 @given(seeds)
-def test_every_part_of_a_mosaic_is_painted(seed: int) -> None:
+def test_every_region_of_a_mosaic_is_filled(seed: int) -> None:
     crop = mosaic(generator(seed), [plain(label) for label in range(4)], RECIPE)
     assert crop.label.tolist() == [0, 1, 2, 3]
     assert sum(cover_share(crop.data, label) for label in range(4)) == 1
@@ -140,7 +140,7 @@ def test_pasted_masks_are_their_pixels(seed: int) -> None:
 
 
 @given(seeds)
-def test_pasted_rotated_boxes_are_partly_seen(seed: int) -> None:
+def test_pasted_rotated_boxes_are_partly_visible(seed: int) -> None:
     rng = generator(seed)
     recipe = RECIPE.replace(rotate_degrees=90, positive_crops=1)
     first, second = (random_crop(rng, some_rotated(rng, [label]), recipe, 64, 64) for label in (0, 1))
@@ -157,14 +157,14 @@ def test_weighing_changes_nothing_but_weights() -> None:
 
 
 @pytest.mark.parametrize("mix", [mixup, cutmix])
-def test_windows_that_are_mixed_stay_as_they_were(mix: Callable[..., ImageSample]) -> None:
+def test_crops_that_are_mixed_are_not_modified(mix: Callable[..., ImageSample]) -> None:
     first, second = plain(0), plain(1)
     for seed in range(5):
         mix(generator(seed), first, second)
     assert cover_share(first.data, 0) == cover_share(second.data, 1) == 1
 
 
-def test_empty_windows_mix() -> None:
+def test_empty_crops_are_mixed() -> None:
     none = ImageSample.of(np.zeros((64, 64, 3), np.uint8), Boxes.of(np.empty((0, 4))), np.empty(0, int))
     for crop in (
         mosaic(generator(0), [none] * 4, RECIPE),
@@ -174,7 +174,7 @@ def test_empty_windows_mix() -> None:
         assert len(crop.shapes) == len(crop.label) == len(crop.weight) == 0
 
 
-def test_objects_of_a_mosaic_are_cut_at_its_seams() -> None:
+def test_objects_of_a_mosaic_are_clipped_at_its_seams() -> None:
     """One colour fills each image, so every part is filled by its box."""
     samples = [
         ImageSample.of(plain(label, 200).data, Boxes.of(np.array([[0, 0, 200, 200]])), np.array([label]))

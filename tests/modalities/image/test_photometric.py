@@ -1,4 +1,4 @@
-"""Colour and light: nothing at a strength of 0, and each change does what its name says."""
+"""Photometric augmentation: nothing at a strength of 0, and each change has its effect."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_noise_is_centred_and_without_a_pattern(seed: int) -> None:
         assert abs(step.mean()) / noise.var() < 0.1
 
 
-def test_noise_is_cut_off_at_black_and_white() -> None:
+def test_noise_is_clipped_at_black_and_white() -> None:
     assert add_noise(generator(0), flat(0)).max() < 100
     assert add_noise(generator(0), flat(255)).min() > 150
 

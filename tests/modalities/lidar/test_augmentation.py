@@ -1,4 +1,4 @@
-"""Clouds: volumes go where their points go, and nothing is pasted onto anything."""
+"""Point clouds: cuboids move with their points, and nothing is pasted onto other objects."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ GROUND = -1.8
 seeds = st.integers(0, 2**32 - 1)
 
 
-def corners(volumes: Cuboids) -> np.ndarray:
+def corners(cuboids: Cuboids) -> np.ndarray:
     """(n, 8, 3): front left, rear left, rear right, front right; at the bottom, then at the top."""
-    flat = np.tile(volumes.ground.corners, (1, 2, 1))
-    bottom, top = volumes.z - volumes.height / 2, volumes.z + volumes.height / 2
+    flat = np.tile(cuboids.ground.corners, (1, 2, 1))
+    bottom, top = cuboids.z - cuboids.height / 2, cuboids.z + cuboids.height / 2
     return np.concatenate([flat, np.repeat(np.stack([bottom, top], 1), 4, axis=1)[..., None]], axis=2)
 
 
-def points_of(rng: np.random.Generator, volumes: Cuboids, each: int) -> np.ndarray:
-    """So many points in each volume, clear of its faces so that rounding does not carry them out."""
-    u, v, w = rng.uniform(-0.47, 0.47, (3, len(volumes), each))
-    along, across = u * volumes.length[:, None], v * volumes.width[:, None]
-    cos, sin = np.cos(volumes.yaw)[:, None], np.sin(volumes.yaw)[:, None]
-    x = volumes.x[:, None] + along * cos - across * sin
-    y = volumes.y[:, None] + along * sin + across * cos
-    z = volumes.z[:, None] + w * volumes.height[:, None]
+def points_of(rng: np.random.Generator, cuboids: Cuboids, each: int) -> np.ndarray:
+    """So many points in each cuboid, clear of its faces so that rounding does not carry them out."""
+    u, v, w = rng.uniform(-0.47, 0.47, (3, len(cuboids), each))
+    along, across = u * cuboids.length[:, None], v * cuboids.width[:, None]
+    cos, sin = np.cos(cuboids.yaw)[:, None], np.sin(cuboids.yaw)[:, None]
+    x = cuboids.x[:, None] + along * cos - across * sin
+    y = cuboids.y[:, None] + along * sin + across * cos
+    z = cuboids.z[:, None] + w * cuboids.height[:, None]
     place = np.stack([x, y, z], axis=-1).reshape(-1, 3)
     return np.column_stack([place, rng.uniform(0, 1, (len(place), 2))]).astype(np.float32)
 
@@ -52,10 +52,10 @@ def street(rng: np.random.Generator, count: int = 6, each: int = 20, floor: int 
     slot = rng.choice(64, count, replace=False)
     x, y = (slot % 8 - 3.5) * 10 + rng.uniform(-1, 1, count), (slot // 8 - 3.5) * 10 + rng.uniform(-1, 1, count)
     size = rng.uniform(1, 4, (3, count))
-    volumes = Cuboids(x, y, GROUND + 0.2 + size[2] / 2, *size, rng.uniform(-np.pi, np.pi, count))
+    cuboids = Cuboids(x, y, GROUND + 0.2 + size[2] / 2, *size, rng.uniform(-np.pi, np.pi, count))
     ground = np.column_stack([rng.uniform(-60, 60, (floor, 2)), rng.normal(GROUND, 0.02, floor), np.zeros((floor, 2))])
-    points = np.concatenate([points_of(rng, volumes, each), ground.astype(np.float32)])
-    return PointCloud(points, volumes, rng.integers(0, 3, count))
+    points = np.concatenate([points_of(rng, cuboids, each), ground.astype(np.float32)])
+    return PointCloud(points, cuboids, rng.integers(0, 3, count))
 
 
 @given(
@@ -107,7 +107,7 @@ def test_changes_stay_within_the_recipe_and_reach_its_ends() -> None:
     assert 1.07 < length.max() <= 1.1
 
 
-def test_points_are_dropped_by_lot() -> None:
+def test_points_are_dropped_at_random() -> None:
     cloud = street(np.random.default_rng(0), floor=5000)
     left = [
         len(augment_cloud(np.random.default_rng(k), cloud, STILL.replace(point_dropout=0.4)).points) for k in range(60)
@@ -124,7 +124,7 @@ def test_nothing_changes_without_a_reason() -> None:
     np.testing.assert_allclose(corners(same.cuboids), corners(cloud.cuboids), atol=1e-12)
 
 
-def test_a_bank_keeps_volumes_with_enough_points() -> None:
+def test_a_bank_keeps_cuboids_with_enough_points() -> None:
     rng = np.random.default_rng(3)
     rich, poor = street(rng, count=5, each=12), street(rng, count=5, each=9)
     assert len(ObjectBank.of([rich, poor])) == 5
@@ -140,7 +140,7 @@ def test_a_bank_keeps_volumes_with_enough_points() -> None:
 
 
 @given(seeds)
-def test_pasted_volumes_meet_no_others_and_bring_their_points(seed: int) -> None:
+def test_pasted_cuboids_overlap_no_others_and_have_their_points(seed: int) -> None:
     rng = np.random.default_rng(seed)
     bank = ObjectBank.of([street(rng) for _ in range(2)])
     cloud = street(rng, count=8)
@@ -153,7 +153,7 @@ def test_pasted_volumes_meet_no_others_and_bring_their_points(seed: int) -> None
         others = np.delete(np.arange(new), at)
         mine = made.cuboids.take(np.full(len(others), at)).ground
         assert (intersection_area(mine, made.cuboids.take(others).ground) == 0).all()
-    # A pasted volume has its twenty points and none of the cloud's; the others lose none.
+    # A pasted cuboid has its twenty points and none of the cloud's; the others lose none.
     counts = count_points_in_cuboids(made.points, made.cuboids)
     assert (counts[old:] == 20).all()
     assert counts[:old].tolist() == count_points_in_cuboids(cloud.points, cloud.cuboids).tolist()
@@ -165,7 +165,7 @@ def test_pasted_volumes_meet_no_others_and_bring_their_points(seed: int) -> None
 def one_car(distance: float = 15.0, ground: float = GROUND) -> PointCloud:
     """A car straight ahead whose points are on the side that is turned to the sensor, on ground of its own."""
     rng = np.random.default_rng(7)
-    volumes = Cuboids.of([[distance, 0, ground + 0.8, 1.8, 4.2, 1.6, 0.4]])
+    cuboids = Cuboids.of([[distance, 0, ground + 0.8, 1.8, 4.2, 1.6, 0.4]])
     back = np.column_stack(
         [np.full(40, distance - 0.4), rng.uniform(-0.4, 0.4, 40), rng.uniform(ground + 0.2, ground + 1.5, 40)]
     )
@@ -174,7 +174,7 @@ def one_car(distance: float = 15.0, ground: float = GROUND) -> PointCloud:
     )
     floor = floor[np.abs(floor[:, 1]) > 1.5]
     points = np.concatenate([back, floor])
-    return PointCloud(np.column_stack([points, np.zeros((len(points), 2))]).astype(np.float32), volumes, np.array([2]))
+    return PointCloud(np.column_stack([points, np.zeros((len(points), 2))]).astype(np.float32), cuboids, np.array([2]))
 
 
 def plane(slope: float = 0.0, ground: float = GROUND) -> PointCloud:
@@ -196,13 +196,13 @@ def test_the_sensor_sees_the_same_side(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("ground", "lift"), [(GROUND, 0.0), (GROUND + 1, 1.0), (GROUND - 1, -1.0)])
-def test_a_volume_is_put_on_the_ground_that_is_there(ground: float, lift: float) -> None:
+def test_a_pasted_cuboid_is_put_on_the_local_ground(ground: float, lift: float) -> None:
     made = ObjectBank.of([one_car()]).paste(np.random.default_rng(0), plane(ground=ground), STILL.replace(gt_paste=1))
     assert np.isclose(made.cuboids.z[0], GROUND + 0.8 + lift, atol=0.02)
     assert count_points_in_cuboids(made.points, made.cuboids)[0] >= 40
 
 
-def test_nothing_is_put_onto_a_roof_a_wall_or_into_the_unseen() -> None:
+def test_nothing_is_pasted_onto_a_roof_a_wall_or_unknown_ground() -> None:
     bank, recipe = ObjectBank.of([one_car()]), STILL.replace(gt_paste=4)
     rng = np.random.default_rng(0)
     assert len(bank.paste(rng, plane(ground=GROUND + 3), recipe).cuboids) == 0

@@ -83,17 +83,17 @@ def test_cuboids_without_points_are_dropped(catalog: Catalog) -> None:
     dataset = LidarDataset(catalog, STILL)
     truth = catalog.truth
     assert truth is not None
-    kept = sum(len(dataset.load_cloud(item).cuboids) for item in range(len(catalog)))
+    learned = sum(len(dataset.load_cloud(item).volumes) for item in range(len(catalog)))
     hidden = 0
     for item in range(len(catalog)):
         cloud = dataset.load_cloud(item)
-        assert (count_points_in_cuboids(cloud.points, cloud.cuboids) > 0).all()
+        assert (count_points_in_cuboids(cloud.points, cloud.volumes) > 0).all()
         scan = read_scan(catalog, item)
         rows = np.arange(truth.offsets[item], truth.offsets[item + 1])
         own = catalog.drive.to_frame(item, truth.shapes.take(rows), "ego")  # type: ignore[union-attr]
         hidden += int((count_points_in_cuboids(scan.points, own) == 0).sum())
-    assert kept + hidden == len(truth)
-    assert kept > hidden
+    assert learned + hidden == len(truth)
+    assert learned > hidden
 
 
 def test_class_balance_draws_rare_classes_more_often(catalog: Catalog) -> None:
@@ -102,7 +102,7 @@ def test_class_balance_draws_rare_classes_more_often(catalog: Catalog) -> None:
     rare = np.arange(len(truth)) == truth.offsets[2]  # one bus, in the third sample
     changed = replace(catalog, truth=replace(truth, label=np.where(rare, 2, 0)))
 
-    def share(balance: float) -> float:
+    def seen(balance: float) -> float:
         dataset = LidarDataset(changed, STILL.replace(class_balance=balance))
         dataset.load_cloud = lambda item: drawn.append(item) or type(dataset).load_cloud(dataset, item)  # type: ignore[method-assign, func-returns-value]
         drawn: list[int] = []
@@ -110,8 +110,8 @@ def test_class_balance_draws_rare_classes_more_often(catalog: Catalog) -> None:
             dataset.sample(np.random.default_rng(number), number % len(dataset), mix=False)
         return float(np.mean(np.array(drawn) == 2))
 
-    assert share(0) == pytest.approx(1 / len(catalog), abs=0.01)
-    assert share(1) > 0.4
+    assert seen(0) == pytest.approx(1 / len(catalog), abs=0.01)
+    assert seen(1) > 0.4
 
 
 def test_an_unreadable_sweep_is_skipped_and_reported(sets: Path, tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_kitti_sweeps_are_placed_on_their_ground(tmp_path: Path) -> None:
     recipe = STILL.replace(fov_degrees=45, head_groups="")
     dataset = LidarDataset(catalog, recipe)
     cloud = dataset.load_cloud(0)
-    assert count_points_in_cuboids(cloud.points, cloud.cuboids).tolist() == [300]
+    assert count_points_in_cuboids(cloud.points, cloud.volumes).tolist() == [300]
     assert cloud.points[:, 0].min() >= 0
     sample = dataset.sample(np.random.default_rng(0), 0, mix=False)
     model = perfect(recipe, [sample], 9, [0] * 9)
@@ -207,11 +207,11 @@ def test_the_model_file_has_the_outputs_of_the_network(encoder: str, catalog: Ca
     export(network, ModelMetadata("lyft", recipe, truth.classes), tmp_path / "model.onnx")
     session, model = Session(tmp_path / "model.onnx"), as_model(network)
     dataset = LidarDataset(catalog, recipe)
-    inputs = np.stack([dataset.sample(np.random.default_rng(k), k, mix=True).data for k in range(3)])
-    outputs, file = model(inputs), session(inputs)
-    assert outputs["values"].shape == (3, 4 * CODERS["cuboids"].values, 32, 32)
-    assert outputs["quality"].shape == (3, 4, 32, 32)
-    for name, part in outputs.items():
+    seen = np.stack([dataset.sample(np.random.default_rng(k), k, mix=True).picture for k in range(3)])
+    told, file = model(seen), session(seen)
+    assert told["values"].shape == (3, 4 * CODERS["cuboids"].values, 32, 32)
+    assert told["quality"].shape == (3, 4, 32, 32)
+    for name, part in told.items():
         np.testing.assert_allclose(file[name], part, atol=2e-4)
     one = infer(catalog, [model], recipe.replace(tta=8), Problems(EVERY), classes=truth.classes).objects
     other = infer(catalog, [session], recipe.replace(tta=8), Problems(EVERY), classes=truth.classes).objects
