@@ -28,7 +28,7 @@ def test_without_a_terminal_a_line_is_printed_once_a_minute(
 
 
 def test_only_the_first_process_prints(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(progress, "SAID_EVERY", 0.0)
+    monkeypatch.setattr(progress, "PROGRESS_INTERVAL", 0.0)
     with Progress(Budget(steps=10, minutes=None), enabled=False) as shown:
         shown.update({"heat": 1.0})
     assert capsys.readouterr().err == ""
