@@ -116,7 +116,7 @@ def _challenge(recorder: Recorder, name: str) -> None:
     _example(recorder, name)
     out, trained = home / f"{name}-run", f"{name}-run"
     train = ("train", name, name, "--preset", "tiny", "--out", trained, "epochs=3", *rule, "--json")
-    logs = [f"{out.name}/{file}" for file in ("score.json", "tuning.csv", "log.jsonl", "learned.csv", "weights.pt")]
+    logs = [f"{out.name}/{file}" for file in ("score.json", "tuning.csv", "log.jsonl", "trained_on.csv", "weights.pt")]
     run(f"{name} train", *train, outputs=tuple(logs))
     sent, counts, objects = (f"{name}-{what}.csv" for what in ("sent", "counts", "objects"))
     extra = [f"{name}-{word}" if not word.startswith("-") else word for word in EXPORTS.get(name, [])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -202,8 +202,9 @@ def _train_fold(
     trainer = Trainer(network, batches, recipe, fold.folder, rank, plan.threads)
     minutes = None if plan.minutes is None else plan.minutes / models
     resumes = plan.resume and (fold.folder / CHECKPOINT).exists()
-    if rank.first and recipe.weights != "none" and not (network.head_loaded or resumes):
-        minutes = _probe(network, fold.train, recipe, minutes)
+    pretrained = recipe.weights != "none" and not network.head_loaded
+    if rank.first and pretrained and not resumes and CODERS[recipe.task].ranked:
+        minutes = _probe(cast(Classifier, network), fold.train, recipe, minutes)
     weights = trainer.train(evaluator, minutes, resume=plan.resume)
     for one in datasets:
         _report(one.problems, problems)
@@ -222,10 +223,8 @@ def _begin(plan: TrainingPlan, fold: HeldOutFold, catalogs: tuple[Catalog, ...])
     record_provenance(fold.folder, items, resume=plan.resume)
 
 
-def _probe(network: Network[Any], catalog: LabelledCatalog, recipe: Recipe, minutes: float | None) -> float | None:
+def _probe(network: Classifier, catalog: LabelledCatalog, recipe: Recipe, minutes: float | None) -> float | None:
     """Fit the last layer of a classifier with pretrained features; returns the minutes that are left."""
-    if not isinstance(network, Classifier):
-        return minutes
     started = time.monotonic()
     init_classifier(network, catalog, recipe)
     if minutes is None:
