@@ -1,0 +1,1 @@
+"""The challenges: one folder each."""

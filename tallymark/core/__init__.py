@@ -1,0 +1,1 @@
+"""What everything builds on: problems, options, recipes, the registry of challenges, console and threads."""

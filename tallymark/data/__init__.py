@@ -1,0 +1,1 @@
+"""Items, annotations, catalogs, folds, exclusions and checks."""

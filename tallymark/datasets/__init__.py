@@ -1,0 +1,1 @@
+"""The layouts of official data sets, read as catalogs."""

@@ -1,1 +1,1 @@
-"""From a trained model to findings: what it sees, put together and written."""
+"""From model files to predictions: sessions, the inference pipeline, post-processing, tuning and runs."""

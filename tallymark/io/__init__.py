@@ -1,0 +1,1 @@
+"""Plain files: tables, folders, images, audio, lidar."""

@@ -117,7 +117,7 @@ class Modality(Protocol):
         """What identifies an item's files as they are now: changed files are predicted anew."""
 
     def resolution_note(self, size: np.ndarray, recipe: Any) -> str:
-        """What to tell the user where items of this size (n, 2) are unlike the training data; "" if nothing."""
+        """A note for the user where items of this size (n, 2) are unlike the training data; "" if there is none."""
 
 
 def identity(grid: np.ndarray) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""Matching, threshold sweeps, scores and comparison."""

@@ -1,0 +1,1 @@
+"""Reading, checking, repairing and writing submissions."""

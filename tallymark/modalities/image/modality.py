@@ -75,7 +75,7 @@ class ImageModality:
         return [catalog.items.ids[item], fingerprint_file(catalog.path(item))]
 
     def resolution_note(self, size: np.ndarray, recipe: ImageRecipe) -> str:
-        """What to tell the user where objects may be too small for the network; "" where nothing is to be told."""
+        """A note for the user where objects may be too small for the network; "" if there is none."""
         longer = np.nanmax(size, axis=1, initial=0)
         if CODERS[recipe.task].whole_item or not len(longer):
             return ""

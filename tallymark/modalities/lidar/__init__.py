@@ -1,0 +1,1 @@
+"""Lidar sweeps."""
