@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,8 +39,11 @@ class Result(NamedTuple):
     seconds: int
 
 
-def run(names: Sequence[str], out: Path, console: Console) -> None:
-    """Run the demo of some challenges, or of all, below the folder `out`."""
+def run(names: Sequence[str], out: Path, console: Console, **recipe: Any) -> None:
+    """Run the demo of some challenges, or of all, below the folder `out`.
+
+    recipe: fields of the tiny presets to change.
+    """
     chosen = [challenge(name) for name in names or challenge_names()]
     _claim(out)
     results = []
@@ -50,7 +53,7 @@ def run(names: Sequence[str], out: Path, console: Console) -> None:
         if what.has("read") and what.has("synth"):
             data = _make_data(what, folder, console)
             if what.has("recipe"):
-                results.append(_train_and_score(what, data, folder, console))
+                results.append(_train_and_score(what, data, folder, console, recipe))
         _score_example(what, folder, console)
     columns = ("challenge", "baseline score", "model score", "better", "seconds")
     show_table("scores on the test split, after a tiny training", columns, results, console)
@@ -92,7 +95,9 @@ def demo_rule_options(what: Challenge) -> dict[str, Any]:
     return dict(parse_scene_options(what.name, _scene_options(what)[1]).rule_options)
 
 
-def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console) -> Result:
+def _train_and_score(
+    what: Challenge, data: Path, folder: Path, console: Console, recipe: Mapping[str, Any]
+) -> Result:
     """Train, predict, write and check a submission, and score it beside a trivial baseline."""
     started = time.monotonic()
     rule_options = demo_rule_options(what)
@@ -102,7 +107,7 @@ def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console
         shutil.rmtree(trained)
     _print(console, f"training {trained} (preset tiny)")
     # Tiny networks gain nothing from a second thread, and lose a lot where another process uses that core.
-    models.train(what.name, data, trained, preset="tiny", threads=1, rule_options=rule_options)
+    models.train(what.name, data, trained, preset="tiny", threads=1, rule_options=rule_options, **recipe)
     result = models.predict(trained, data, submission, rule_options=rule_options)
     checked = check(what.name, submission, against=data, **rule_options)
     checked.problems.raise_if_any()
