@@ -95,9 +95,7 @@ def demo_rule_options(what: Challenge) -> dict[str, Any]:
     return dict(parse_scene_options(what.name, _scene_options(what)[1]).rule_options)
 
 
-def _train_and_score(
-    what: Challenge, data: Path, folder: Path, console: Console, recipe: Mapping[str, Any]
-) -> Result:
+def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console, recipe: Mapping[str, Any]) -> Result:
     """Train, predict, write and check a submission, and score it beside a trivial baseline."""
     started = time.monotonic()
     rule_options = demo_rule_options(what)
