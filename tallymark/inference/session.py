@@ -16,6 +16,8 @@ from tallymark.inference.metadata import KEY, ModelMetadata
 from tallymark.modalities import modality_of
 
 Runtime = Literal["onnxruntime", "openvino"]
+GLANCE_SECONDS = 0.02
+"""How long the use of cores is observed before a model is opened: a longer look would cost short predictions."""
 Run = Callable[[np.ndarray], dict[str, np.ndarray]]
 
 
@@ -25,7 +27,7 @@ class Session:
     def __init__(self, path: Path, runtime: Runtime = "onnxruntime", threads: int | None = None) -> None:
         self.path = path
         self.runtime = runtime
-        cores = threads or free_cores()
+        cores = threads or free_cores(GLANCE_SECONDS)
         opened = _open(path, cores)
         self.metadata = ModelMetadata.read(opened.get_modelmeta().custom_metadata_map.get(KEY, ""), path)
         self.execution = plan_execution(modality_of(self.metadata.recipe), cores)
