@@ -61,10 +61,10 @@ class Threads:
 
 @torch.no_grad()
 def forward_gflops(network: Network[Any], inputs: Tensor) -> float:
-    """Billions of floating-point operations of a forward pass."""
+    """Billions of floating-point operations of a forward pass, counted on the first of the inputs."""
     training = network.training
     device = next(network.parameters()).device
     with FlopCounterMode(display=False) as counter:
-        network.eval()(inputs.to(device).float())
+        network.eval()(inputs[:1].to(device).float())
     network.train(training)
-    return float(counter.get_total_flops()) / 1e9
+    return float(counter.get_total_flops()) * len(inputs) / 1e9

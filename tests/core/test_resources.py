@@ -73,4 +73,4 @@ def test_without_statistics_all_usable_cores_are_free(machine: Path) -> None:
 
 
 def test_this_machine_has_some() -> None:
-    assert 1 <= free_cores(0.01) <= usable_cores() <= (os.cpu_count() or 1)
+    assert 1 <= free_cores() <= usable_cores() <= (os.cpu_count() or 1)

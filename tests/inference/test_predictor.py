@@ -115,7 +115,7 @@ def test_a_session_is_planned_for_its_modality(model: Path) -> None:
 
 
 def test_a_session_takes_the_free_cores_unless_threads_are_given(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "free_cores", lambda seconds: 2)
+    monkeypatch.setattr(session_module, "free_cores", lambda: 2)
     assert Session(model).execution.tile_threads == 2
     assert Session(model, threads=1).execution.tile_threads == 1
 
