@@ -17,11 +17,12 @@ from tallymark.scoring.alignment import PathLike, expected_items, fit_items
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The number of items and of objects (None in a folder without truth), and every problem."""
+    """The number of items and of objects (None in a folder without truth), every problem, and remarks on the rest."""
 
     items: int
     objects: int | None
     problems: Problems
+    remarks: tuple[str, ...] = ()
 
     @property
     def counts(self) -> str:
@@ -70,7 +71,8 @@ def _check_folder(what: Challenge, folder: Path, rule_options: Any, exclude: Pat
     if catalog is None:
         return CheckResult(0, 0, problems)
     check_catalog(catalog, problems)
-    return CheckResult(len(catalog), None if catalog.truth is None else len(catalog.truth), problems)
+    objects = None if catalog.truth is None else len(catalog.truth)
+    return CheckResult(len(catalog), objects, problems, catalog.remarks)
 
 
 def _check_submission(

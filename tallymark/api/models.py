@@ -242,7 +242,7 @@ def predict(
     result.problems.merge(every.notes)
     if out is not None:
         write(name, result.predictions, out, form=form, **given)
-    return replace(result, notes=(*notes, *result.notes))
+    return replace(result, notes=(*notes, *result.notes, *every.remarks))
 
 
 def _check_one_threshold(changes: Options, fp_per_hour: float) -> None:

@@ -64,7 +64,7 @@ def check(
     """
     with problems_as_output(json_):
         from tallymark.api.check import check as run_check
-        from tallymark.core.console import console, show_problems
+        from tallymark.core.console import console, print_line, show_problems
 
         checked = run_check(challenge, path, against=against, exclude=exclude, **assignments_of(rule))
         if out is not None:
@@ -73,11 +73,13 @@ def check(
             write_frame(out, checked.table)
         outcome = {"valid": not checked.problems, "items": checked.items, "objects": checked.objects}
         if json_:
-            print_json({**outcome, **checked.problems.as_dict()})
+            print_json({**outcome, **checked.problems.as_dict(), "remarks": list(checked.remarks)})
         elif checked.problems:
             show_problems(checked.problems, console())
         else:
             console().print(f"[bold green]valid[/bold green]: {checked.counts}", highlight=False)
+        for remark in () if json_ else checked.remarks:
+            print_line(remark)
         if checked.problems:
             raise typer.Exit(2)
 

@@ -31,6 +31,7 @@ class Catalog:
     tables: for each item the file that has its truth. size: (n, 2) width and height according to the tables, or nan.
     cells: 1; more if the media are overlapping crops of larger scenes, offset by multiples of side / cells.
     notes: warnings about files that could be read all the same.
+    remarks: sentences about what was left out as the format says; nothing is wrong, and there is nothing to do.
     """
 
     root: Path
@@ -45,6 +46,7 @@ class Catalog:
     cells: int = 1
     drive: Drive | None = None
     notes: Problems = field(default_factory=lambda: Problems(EVERY))
+    remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.items)
@@ -107,6 +109,7 @@ class Catalog:
             cells=labelled.cells,
             drive=labelled.drive,
             notes=labelled.notes,
+            remarks=labelled.remarks,
         )
 
 

@@ -8,12 +8,14 @@ sweeps.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from tallymark.core.humanize import plural
 from tallymark.core.problems import EVERY, Problem, Problems, clip, nearest
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
@@ -46,7 +48,7 @@ SYNONYMS = {
 }
 """Classes of KITTI and Argoverse, and the class of the challenge for each; riders count as what they ride."""
 IGNORED = {"dontcare", "misc", "on_road_obstacle", "other_mover", "stroller"}
-"""Classes that have no counterpart in the challenge."""
+"""Valid classes that have no counterpart in the challenge; DontCare marks regions without labels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,8 @@ class Frame:
 def read_kitti(listed: Folder, classes: tuple[str, ...], problems: Problems) -> Catalog | None:
     """Sweeps with 3D boxes of these classes; None if the folder has neither KITTI labels nor KITTI sweeps."""
     notes = Problems(EVERY)
-    sweeps = _sweep_files(listed, notes)
+    excluded: Counter[str] = Counter()
+    sweeps, unused = _sweep_files(listed)
     labels = _label_files(listed)
     frames = sorted({*sweeps, *labels})
     if not frames:
@@ -76,7 +79,7 @@ def read_kitti(listed: Folder, classes: tuple[str, ...], problems: Problems) -> 
         split = split_of_path(frame, listed.root)
         entries.append(Entry(names[frame], sweeps.get(frame), split, file, labelled=read is not None))
         if read is not None and file is not None:
-            numbers = _class_numbers(read, file, names[frame], classes, notes, problems)
+            numbers = _class_numbers(read, file, names[frame], classes, excluded, problems)
             kept = np.flatnonzero(numbers >= 0)
             items.append(np.full(len(kept), at))
             labels_of.append(numbers[kept])
@@ -90,7 +93,8 @@ def read_kitti(listed: Folder, classes: tuple[str, ...], problems: Problems) -> 
         classes=classes,
         line=np.concatenate(lines),
     )
-    return catalog_of(listed.root, KITTI_SWEEP, entries, truth, notes)
+    catalog = catalog_of(listed.root, KITTI_SWEEP, entries, truth, notes)
+    return replace(catalog, remarks=_remarks(excluded, unused))
 
 
 def read_frame(label: Path, calibration: Path, problems: Problems) -> Frame | None:
@@ -180,22 +184,32 @@ def _matrix(
 
 
 def _class_numbers(
-    frame: Frame, label: Path, item: str, classes: tuple[str, ...], notes: Problems, problems: Problems
+    frame: Frame, label: Path, item: str, classes: tuple[str, ...], excluded: Counter[str], problems: Problems
 ) -> np.ndarray:
-    """The class number of each box; -1 for ignored classes, which are noted, and unknown ones, which are problems."""
+    """The class number of each box; -1 for ignored classes, which are counted, and unknown ones, which are problems."""
     numbers = np.full(len(frame.names), -1)
     for at, (line, written) in enumerate(zip(frame.line, frame.names, strict=True)):
         name = SYNONYMS.get(written.lower(), written.lower())
         if name in classes:
             numbers[at] = classes.index(name)
         elif name in IGNORED:
-            expected = "a class of the challenge"
-            notes.add(Problem("ignored_class", str(label), written, expected, "nothing: it is excluded", line=line))
+            excluded[written] += 1
         else:
             found = clip(written)
             remedy = nearest(name, (*classes, *SYNONYMS))
             problems.add(Problem("unknown_class", str(label), found, "a known class", remedy, line=line, item=item))
     return numbers
+
+
+def _remarks(excluded: Counter[str], unused: int) -> tuple[str, ...]:
+    """What was left out of a valid folder: labels of classes that the challenge does not have, and second sweeps."""
+    remarks = []
+    if excluded:
+        listed = ", ".join(f"{count} {name}" for name, count in sorted(excluded.items()))
+        remarks.append(f"excluded labels of classes that the challenge does not have: {listed}")
+    if unused:
+        remarks.append(f"{plural(unused, 'frame')} with two sweeps: the one in {SWEEP_FOLDERS[0]} was read")
+    return tuple(remarks)
 
 
 def _label_files(listed: Folder) -> dict[Path, Path]:
@@ -205,14 +219,11 @@ def _label_files(listed: Folder) -> dict[Path, Path]:
     }
 
 
-def _sweep_files(listed: Folder, notes: Problems) -> dict[Path, Path]:
-    """Sweeps by frame; of two, the one cropped to the camera's field of view, with a note."""
+def _sweep_files(listed: Folder) -> tuple[dict[Path, Path], int]:
+    """Sweeps by frame; of two, the one cropped to the camera's field of view, and how many others there are."""
     found: dict[Path, Path] = {}
     rank = {name: at for at, name in enumerate(SWEEP_FOLDERS)}
     every = [path for path in listed.ending(LIDAR_SUFFIXES) if path.parent.name.startswith("velodyne")]
     for path in sorted(every, key=lambda path: (rank.get(path.parent.name, len(rank)), path)):
-        first = found.setdefault(path.parent.parent / path.stem, path)
-        if first != path:
-            remedy = "nothing, if that one is right"
-            notes.add(Problem("unused_sweep", str(path), f"also {first}", "one sweep for each frame", remedy))
-    return found
+        found.setdefault(path.parent.parent / path.stem, path)
+    return found, len(every) - len(found)

@@ -43,7 +43,8 @@ def test_cuboids_are_transformed_to_the_lidar_frame(tmp_path: Path) -> None:
     assert sideways == [21, 0, 0, 1.6, 4, 2, -round(np.pi / 2, 9)]
     assert truth.line is not None
     assert truth.line.tolist() == [1, 3]
-    assert only(catalog.notes, "ignored_class").line == 2
+    assert not catalog.notes
+    assert catalog.remarks == ("excluded labels of classes that the challenge does not have: 1 DontCare",)
     assert catalog.medium.inspect(tmp_path / "training" / "velodyne" / "000000.bin").extent == (3, 4)
     assert catalog.drive is None
 
@@ -70,7 +71,8 @@ def test_splits_and_frames_without_labels(tmp_path: Path) -> None:
     assert catalog.split.to_list() == ["test", "train"]
     assert catalog.labelled.tolist() == [False, True]
     assert catalog.files[1] == "training/velodyne_reduced/000000.bin"
-    assert only(catalog.notes, "unused_sweep")
+    assert not catalog.notes
+    assert catalog.remarks == ("1 frame with two sweeps: the one in velodyne_reduced was read",)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,8 @@ def test_real_kitti_cuboids_contain_their_points() -> None:
     catalog = tallymark.read("lyft", folder)
     assert catalog.truth is not None
     assert len(catalog.truth) == 98 - 6  # without Misc
-    assert catalog.notes.counts == {"ignored_class": 45}
+    assert not catalog.notes
+    assert catalog.remarks[0].endswith("39 DontCare, 6 Misc")
 
 
 def test_real_argoverse_cuboids_contain_their_points() -> None:
