@@ -29,6 +29,8 @@ from tallymark.core.problems import Problem, Problems, nearest
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+UNKNOWN = (None, "none", "None", "")
+"""How an optional number that is not known is written."""
 LARGEST_SIDE = 100_000
 """Pixels of an image side, at most."""
 
@@ -215,7 +217,11 @@ def _int(minimum: int) -> Callable[[object], int]:
 
 
 def _optional_int(value: object) -> int | None:
-    return None if value in (None, "none", "None", "") else _int(1)(value)
+    return None if value in UNKNOWN else _int(1)(value)
+
+
+def _optional_float(value: object) -> float | None:
+    return None if value in UNKNOWN else _float(lambda number: 0 < number < inf)(value)
 
 
 def _bool(value: object) -> bool:
@@ -246,6 +252,7 @@ _PARSERS: dict[Any, _Parser] = {
     int: _Parser("whole number", "a whole number above 0", "give e.g. 3", _int(1)),
     NonNegativeInt: _Parser("whole number from 0 on", "a whole number from 0 on", "give e.g. 3", _int(0)),
     int | None: _Parser("whole number or none", "a whole number above 0, or none", "give e.g. 3", _optional_int),
+    float | None: _Parser("number or none", "a number above 0, or none", "give e.g. 1.5", _optional_float),
     bool: _Parser("yes | no", "yes or no", "write yes or no", _bool),
     str: _Parser("text", "text", "", str),
     tuple[int, int]: _Parser(

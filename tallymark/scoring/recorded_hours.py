@@ -26,13 +26,18 @@ HOURS_OPTIONS = (
 )
 
 
-def complete_hours(scoring: Scoring) -> Any:
-    """Rule options with the hours of the folder `audio`, or of the recordings that a data folder has the truth of."""
+def complete_hours(scoring: Scoring, official: Callable[[list[str]], float | None]) -> Any:
+    """Rule options with the hours of the folder `audio`, or of the recordings that a data folder has the truth of.
+
+    Without either, `official` states them, given the names of the recordings, if it knows them; else they are unknown.
+    """
     names = None if scoring.truth is None else scoring.truth.items.ids.to_list()
     if "audio" in scoring.given:
         return _with_hours(scoring.rule_options, _hours_in(Path(scoring.given["audio"]), names, scoring.problems))
-    if "hours" in scoring.given or not scoring.truth_path.is_dir():
+    if "hours" in scoring.given:
         return scoring.rule_options
+    if not scoring.truth_path.is_dir():
+        return _with_hours(scoring.rule_options, official(names or []) or 0.0)
     hours = _hours_in(scoring.truth_path, names, scoring.problems, named_only=True)
     return _with_hours(scoring.rule_options, hours)
 

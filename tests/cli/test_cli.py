@@ -129,6 +129,20 @@ def test_upcalls_prints_the_official_lines(tmp_path: Path) -> None:
     assert lines[7].startswith("One-to-one F1: 0.3153")
 
 
+def test_hours_are_known_for_the_official_test_recordings_only(tmp_path: Path) -> None:
+    truth, detections = tmp_path / "truth.csv", tmp_path / "detections.csv"
+    official = [f"B_cont_{k}.wav" for k in range(50) if k not in (13, 17, 20, 35, 43, 47)]
+    detections.write_text("filename,timestamp\nB_cont_0.wav,50\n")
+    for names, rate in ((official, 1 / 25), (official[1:], None), ([*official, "a.wav"], None), (["a.wav"], None)):
+        truth.write_text("filename,timestamp,label\n" + "".join(f"{name},10,up\n" for name in names))
+        printed = json.loads(run("score", "upcalls", truth, detections, "--json"))
+        assert printed["fp_per_hour"] == rate
+        assert printed["rule_options"]["hours"] == (None if rate is None else 25)
+    text = run("score", "upcalls", truth, detections)
+    assert "False positives per hour: unknown; give --hours NUMBER or --audio FOLDER" in text
+    assert "hours=none" in text
+
+
 def test_hours_come_from_audio_headers(tmp_path: Path) -> None:
     (tmp_path / "day").mkdir()
     for name in ("a.wav", "day/b.flac"):

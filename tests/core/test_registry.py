@@ -56,7 +56,7 @@ def test_hours_in_training_are_those_of_the_scored_recordings(sets: Path) -> Non
     half = catalog.truth.reindex(replace(catalog.items, ids=catalog.items.ids[:4], group=None, line=None))
     for truth in (catalog.truth, half):
         assert cast(Any, rule(truth, truth).rule_options).hours == round(len(truth.items) * 25 / 3600, 6)
-    given = what.rule_on(catalog, rule_options, {"hours": 25})
+    given = what.rule_on(catalog, what.rule_options(hours=25.0), {"hours": 25})
     assert cast(Any, given(half, half).rule_options).hours == 25
 
 

@@ -1,9 +1,10 @@
 """Right-whale upcalls: times of right-whale upcalls in hydrophone recordings. See card.md."""
 
+from functools import partial
 from pathlib import Path
 
 from tallymark.challenges.upcalls import dialect
-from tallymark.challenges.upcalls.rule import RuleOptions, score
+from tallymark.challenges.upcalls.rule import RuleOptions, official_hours, score
 from tallymark.core.registry import Challenge
 from tallymark.scoring.recorded_hours import HOURS_OPTIONS, complete_hours, hours_for_items
 
@@ -19,6 +20,6 @@ CHALLENGE = Challenge(
     package=__name__,
     sparse=True,
     score_options=HOURS_OPTIONS,
-    complete_rule_options=complete_hours,
+    complete_rule_options=partial(complete_hours, official=official_hours),
     rule_options_for=hours_for_items,
 )

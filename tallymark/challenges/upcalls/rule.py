@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,11 +20,24 @@ class RuleOptions:
     """Points that the official text leaves open; the defaults are those of the published script.
 
     buffer_s: maximum distance in seconds between a detection and the call that it detects.
-    hours: total length of the recordings, for false positives per hour (25 for the official test set).
+    hours: total length of the recordings, for false positives per hour; none if it is not known.
     """
 
     buffer_s: float = 1.5
-    hours: float = 25.0
+    hours: float | None = None
+
+
+OFFICIAL_HOURS = 25.0
+OFFICIAL_RECORDINGS = frozenset(f"B_cont_{number}.wav" for number in range(50))
+"""The official test set: 50 half hours from the Gulf of St. Lawrence."""
+WITHOUT_CALLS = frozenset(f"B_cont_{number}.wav" for number in (13, 17, 20, 35, 43, 47))
+"""Those without a call, which the official truth does not name."""
+
+
+def official_hours(names: Collection[str]) -> float | None:
+    """The length of the official test set, if these are the names of its recordings; else None."""
+    named = set(names)
+    return OFFICIAL_HOURS if OFFICIAL_RECORDINGS - WITHOUT_CALLS <= named <= OFFICIAL_RECORDINGS else None
 
 
 def score(truth: Annotations[Events], predicted: Annotations[Events], rule_options: RuleOptions) -> Score:
@@ -49,7 +64,7 @@ def score(truth: Annotations[Events], predicted: Annotations[Events], rule_optio
         "precision": precision,
         "recall": recall,
         "f1": f1,
-        "fp_per_hour": int(fp.sum()) / rule_options.hours,
+        "fp_per_hour": int(fp.sum()) / rule_options.hours if rule_options.hours else math.nan,
         "one_to_one_f1": rates(len(pairs), len(predicted) - len(pairs), len(truth) - len(pairs))[2],
     }
     value = np.array([rates(*counts)[2] if sum(counts) else np.nan for counts in zip(tp, fp, fn, strict=True)])
@@ -97,8 +112,9 @@ def _pair_table(
     )
 
 
-def official_lines(details: dict[str, float], hours: float) -> tuple[str, ...]:
+def official_lines(details: dict[str, float], hours: float | None) -> tuple[str, ...]:
     """The six lines of the published script, and two numbers that it does not print."""
+    rate = f"{details['fp_per_hour']} ({hours} h)" if hours else "unknown; give --hours NUMBER or --audio FOLDER"
     return (
         f"True Positives (TP): {details['tp']}",
         f"False Positives (FP): {details['fp']}",
@@ -106,6 +122,6 @@ def official_lines(details: dict[str, float], hours: float) -> tuple[str, ...]:
         f"Precision: {details['precision']}",
         f"Recall: {details['recall']}",
         f"F1 Score: {details['f1']}",
-        f"False positives per hour: {details['fp_per_hour']} ({hours} h)",
+        f"False positives per hour: {rate}",
         f"One-to-one F1: {details['one_to_one_f1']}",
     )
