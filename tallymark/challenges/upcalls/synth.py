@@ -14,12 +14,9 @@ import soundfile
 
 from tallymark.core import options
 from tallymark.core.options import Fraction
-from tallymark.core.problems import BadInput, Problem, Problems
-from tallymark.io.audio import read_audio, total_hours
-from tallymark.io.folders import AUDIO_SUFFIXES, media_files
-from tallymark.io.media import BadMedia
+from tallymark.core.problems import Problem, Problems
 from tallymark.io.tables import number_text, write_table
-from tallymark.synthetic.ocean.backgrounds import add_upcalls
+from tallymark.synthetic.ocean.backgrounds import Background, add_upcalls
 from tallymark.synthetic.ocean.recordings import BAY, GULF, Waters, record
 from tallymark.synthetic.streams import make_each, stream, test_share
 
@@ -94,29 +91,6 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
         folder / "solution.csv", {"filename": filename, "timestamp": number_text(time), "label": ["up"] * len(time)}
     )
     write_table(folder / "sample_submission.csv", {"filename": [], "timestamp": []})
-
-
-class Background:
-    """Real recordings, from which excerpts are drawn."""
-
-    def __init__(self, folder: Path) -> None:
-        problems = Problems()
-        self.paths = media_files(folder, AUDIO_SUFFIXES, problems)
-        self.lengths = np.array([total_hours([path], problems) * 3600 for path in self.paths])
-        if self.paths and not self.lengths.sum():
-            found, remedy = "recordings without a sample", "name a folder of recordings without calls"
-            problems.add(Problem("empty_recording", str(folder), found, "sound", remedy))
-        problems.raise_if_any()
-
-    def excerpt(self, rng: np.random.Generator, seconds: float, rate: int) -> np.ndarray:
-        """A random excerpt of a random recording; a shorter recording as a whole."""
-        number = rng.choice(len(self.paths), p=self.lengths / self.lengths.sum())
-        start = rng.uniform(0, max(self.lengths[number] - seconds, 0))
-        try:
-            return read_audio(self.paths[number], start, start + seconds, rate)
-        except BadMedia as bad:
-            remedy = "replace the file, or remove it from the folder"
-            raise BadInput(Problem(bad.kind, str(self.paths[number]), bad.found, "a recording", remedy)) from None
 
 
 def _check(scenes: SceneOptions) -> None:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
+from tallymark.core.problems import BadInput, Problem, Problems
+from tallymark.io.audio import read_audio, total_hours
+from tallymark.io.folders import AUDIO_SUFFIXES, media_files
+from tallymark.io.media import BadMedia
 from tallymark.io.resampling import resample
 from tallymark.synthetic.ocean.calls import SAMPLE_RATE, upcalls
 
@@ -13,6 +19,29 @@ CONTEXT = 2.0
 """Seconds before and after the start of a call in which the noise level is measured."""
 MIN_NOISE = 1e-5
 """Lower bound of the noise level (RMS), so that calls in silence are audible."""
+
+
+class Background:
+    """Real recordings, from which excerpts are drawn."""
+
+    def __init__(self, folder: Path) -> None:
+        problems = Problems()
+        self.paths = media_files(folder, AUDIO_SUFFIXES, problems)
+        self.lengths = np.array([total_hours([path], problems) * 3600 for path in self.paths])
+        if self.paths and not self.lengths.sum():
+            found, remedy = "recordings without a sample", "name a folder of recordings without calls"
+            problems.add(Problem("empty_recording", str(folder), found, "sound", remedy))
+        problems.raise_if_any()
+
+    def excerpt(self, rng: np.random.Generator, seconds: float, rate: int) -> np.ndarray:
+        """A random excerpt of a random recording; a shorter recording as a whole."""
+        number = rng.choice(len(self.paths), p=self.lengths / self.lengths.sum())
+        start = rng.uniform(0, max(self.lengths[number] - seconds, 0))
+        try:
+            return read_audio(self.paths[number], start, start + seconds, rate)
+        except BadMedia as bad:
+            remedy = "replace the file, or remove it from the folder"
+            raise BadInput(Problem(bad.kind, str(self.paths[number]), bad.found, "a recording", remedy)) from None
 
 
 def add_upcalls(
