@@ -25,7 +25,6 @@ ALLOWED = {
     "data/checks/truth.py": "a constructor: the checks of each geometry",
     "detector/coders.py": "a constructor: the coder of each task",
     "detector/mask_coder.py": "a constructor: rectangles from masks, or as they are",
-    "inference/baseline.py": "a constructor: the trivial prediction of each geometry",
     "modalities/__init__.py": "a constructor: the modality of each task",
     "modalities/image/overlays.py": "a constructor: the overlay of each geometry",
     "reporting/measurements.py": "a constructor: the measurement of each geometry",

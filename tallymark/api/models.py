@@ -97,6 +97,7 @@ def train(
         folds=None if fold_table is None else read_folds(fold_table),
         resume=resume,
         problems=problems,
+        baseline=what.baseline,
     )
     result = training.train(plan)
     if result is not None:

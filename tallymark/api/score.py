@@ -13,6 +13,7 @@ from tallymark.core.registry import Challenge, Scoring, challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.scoring.alignment import PathLike, expected_items, read_pairs
+from tallymark.scoring.baseline import beside_baseline
 from tallymark.scoring.compare import RESAMPLES, Comparison, compare_scores
 from tallymark.scoring.score import Score
 from tallymark.submission.dialect import Change, write_submission
@@ -50,7 +51,8 @@ def score(
     answers, predicted = problems.checked(pair)
     analyses = what.analyze(answers, predicted, replace(scoring, rule_options=rule_options))
     problems.raise_if_any()
-    return replace(what.score(answers, predicted, rule_options), analyses=analyses)
+    result = replace(what.score(answers, predicted, rule_options), analyses=analyses)
+    return beside_baseline(result, answers, lambda truth, guess: what.score(truth, guess, rule_options), what.baseline)
 
 
 def split_options(what: Challenge, options: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -12,14 +12,13 @@ from rich.console import Console
 
 from tallymark.api import models
 from tallymark.api.check import check
-from tallymark.api.data import explore, parse_scene_options, read, synth
-from tallymark.api.score import score, write
+from tallymark.api.data import explore, parse_scene_options, synth
+from tallymark.api.score import score
 from tallymark.core.console import show_table
 from tallymark.core.humanize import plural
 from tallymark.core.options import SceneOptions
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.registry import Challenge, challenge, challenge_names
-from tallymark.inference.baseline import baseline_for
 
 ITEMS = 30
 """Items of a synthetic data set, unless its scene options have another number for the demo."""
@@ -96,7 +95,7 @@ def demo_rule_options(what: Challenge) -> dict[str, Any]:
 
 
 def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console, recipe: Mapping[str, Any]) -> Result:
-    """Train, predict, write and check a submission, and score it beside a trivial baseline."""
+    """Train, predict, write and check a submission, and score it."""
     started = time.monotonic()
     rule_options = demo_rule_options(what)
     trained = folder / "run"
@@ -106,15 +105,10 @@ def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console
     _print(console, f"training {trained} (preset tiny)")
     # Tiny networks gain nothing from a second thread, and lose a lot where another process uses that core.
     models.train(what.name, data, trained, preset="tiny", threads=1, rule_options=rule_options, **recipe)
-    result = models.predict(trained, data, submission, rule_options=rule_options)
+    models.predict(trained, data, submission, rule_options=rule_options)
     checked = check(what.name, submission, against=data, **rule_options)
     checked.problems.raise_if_any()
     _print(console, f"{submission}: valid, {checked.counts}")
-    trivial = folder / "trivial.csv"
-    catalog = read(what.name, data, **rule_options)
-    guesses = baseline_for(catalog, result.predictions.items, result.candidates.size)
-    write(what.name, guesses, trivial, **rule_options)
-    baseline = score(what.name, data / SOLUTION, trivial, **rule_options)
     trained_score = score(what.name, data / SOLUTION, submission, **rule_options)
     trained_score.show(console)
     _suggest(
@@ -125,7 +119,7 @@ def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console
         f"check {what.name} submission.csv --against FOLDER",
     )
     seconds = round(time.monotonic() - started)
-    return Result(what.name, baseline.value, trained_score.value, trained_score.better, seconds)
+    return Result(what.name, trained_score.baseline, trained_score.value, trained_score.better, seconds)
 
 
 def _score_example(what: Challenge, folder: Path, console: Console) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from tallymark.core.problems import BadInput, Problem, Problems, nearest
 
@@ -73,6 +73,24 @@ class Analysis(Protocol):
     def as_dict(self) -> dict[str, object]: ...
 
 
+def _nothing_found(truth: Annotations[Any], rule_options: Any) -> Annotations[Any]:
+    return truth.empty(truth.items, truth.shapes, truth.classes)
+
+
+class Baseline(NamedTuple):
+    """A trivial submission: the score of any other means something only beside its score.
+
+    name: what it is, in a few words. guess: its predictions, given the truth and the rule options; the same for every
+    item.
+    """
+
+    name: str
+    guess: Callable[[Annotations[Any], Any], Annotations[Any]]
+
+
+NOTHING_FOUND = Baseline("nothing found", _nothing_found)
+
+
 def _as_given(scoring: Scoring) -> Any:
     return scoring.rule_options
 
@@ -98,6 +116,7 @@ class Challenge:
     dialect: how truth and submissions are read and written.
     folder: where its card and its example files are. package: where `read`, `synth` and `recipe` are.
     sparse: a submission lists predictions only, so an item may have no row and any item may be named.
+    baseline: the trivial submission whose score is shown beside every other.
 
     Some rules need more than truth and predictions:
 
@@ -118,6 +137,7 @@ class Challenge:
     folder: Path
     sparse: bool = False
     package: str = ""
+    baseline: Baseline = NOTHING_FOUND
     score_options: tuple[ScoreOption, ...] = ()
     complete_rule_options: Callable[[Scoring], Any] = _as_given
     analyze: Callable[[Annotations[Any], Annotations[Any], Scoring], Mapping[str, Analysis]] = _no_analyses

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -35,6 +36,7 @@ class Score:
     lines: what the organisers' own script prints, where there is one.
     without: the reason if there is no number.
     analyses: further tables that options of `score` asked for, by name.
+    baseline_name: the trivial submission whose score is `baseline`; empty if none was asked for.
     """
 
     challenge: str
@@ -50,6 +52,18 @@ class Score:
     without: str = "nothing is left to count under these rule options"
     find_pairs: Callable[[], pl.DataFrame] = pl.DataFrame
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
+    baseline_name: str = ""
+    find_baseline: Callable[[], float] = lambda: math.nan
+
+    @cached_property
+    def baseline(self) -> float:
+        """The score of the trivial submission for the same truth; nan if there is none."""
+        return self.find_baseline()
+
+    @property
+    def above_baseline(self) -> bool:
+        """Whether the score is better than that of the trivial submission; also if either is unknown."""
+        return not (self.value <= self.baseline if self.better == "higher" else self.value >= self.baseline)
 
     @property
     def pairs(self) -> pl.DataFrame:
@@ -86,6 +100,8 @@ class Score:
             to.print(line, highlight=False, markup=False)
         number = self.note or f"score {self.value:.6f}"
         to.print(f"[bold]{self.challenge}  {number}[/bold]  ({self.better} is better)", highlight=False)
+        if self.baseline_name:
+            to.print(self._baseline_line(), highlight=False, markup=False)
         to.print(f"rule options: {as_assignments(self.rule_options)}", highlight=False, markup=False)
         if self.details and not self.lines:
             details = "  ".join(f"{name} {value:.6f}" for name, value in self.details.items())
@@ -99,12 +115,18 @@ class Score:
         for analysis in self.analyses.values():
             analysis.show(to)
 
+    def _baseline_line(self) -> str:
+        number = f"{self.baseline:.6f}" if math.isfinite(self.baseline) else "without a score"
+        verdict = "" if self.above_baseline else "; this score is not better"
+        return f"baseline {number} ({self.baseline_name}){verdict}"
+
     def as_dict(self) -> dict[str, object]:
         """The form that `--json` prints."""
         out: dict[str, object] = {
             "challenge": self.challenge,
             "score": self.value if math.isfinite(self.value) else None,
             "better": self.better,
+            **({"baseline": self.baseline if math.isfinite(self.baseline) else None} if self.baseline_name else {}),
             **{name: value if math.isfinite(value) else None for name, value in self.details.items()},
             "rule_options": describe(self.rule_options),
             "items": self.items.height,

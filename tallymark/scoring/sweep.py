@@ -11,6 +11,7 @@ from tallymark.geometry import Pairs, Spatial
 from tallymark.scoring.matching import Match, match
 
 IouComparison = Literal["gt", "ge"]
+NONE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,9 @@ def sweep(
     mode: Match = "best_unmatched",
 ) -> Sweep:
     """Match the predictions of every group to its truths, the highest confidence first, at every threshold."""
-    pairs = truth.pairs(predicted, truth_group, predicted_group, least=twentieths[0] / 20)
+    # Without predictions nothing is measured: a baseline must not cost time.
+    shown, shown_group = (truth, truth_group) if len(predicted) else (truth.take(NONE), truth_group[NONE])
+    pairs = shown.pairs(predicted, shown_group, predicted_group, least=twentieths[0] / 20)
     level = _level(pairs, twentieths, comparison)
     matched = match(pairs, level, len(twentieths), -confidence, mode)
     group = truth_group[pairs.first]

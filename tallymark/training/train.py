@@ -11,6 +11,7 @@ import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.core.recipe import Recipe, head_groups_of
+from tallymark.core.registry import NOTHING_FOUND, Baseline
 from tallymark.data.annotations import concat_items
 from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.data.folds import Folds, make_folds
@@ -26,6 +27,7 @@ from tallymark.inference.run import MODEL, Run
 from tallymark.inference.tuning import Rule, Tuning, cross_tune, tune
 from tallymark.modalities import modality_of
 from tallymark.modalities.base import Dataset
+from tallymark.scoring.baseline import beside_baseline
 from tallymark.scoring.score import Score
 from tallymark.training.batches import Batches, ConcatDataset
 from tallymark.training.checkpoint import CHECKPOINT
@@ -47,6 +49,7 @@ class TrainingPlan:
     extra_data: more to train on, never evaluated on. minutes: a time budget for all models together.
     folds: in place of new ones. resume: from the last checkpoint in `folder`. threads: of torch; else chosen.
     problems: items that were skipped before, to be reported with the rest.
+    baseline: the trivial submission, whose score is shown beside that of the model.
     """
 
     challenge: str
@@ -60,6 +63,7 @@ class TrainingPlan:
     folds: Folds | None = None
     resume: bool = False
     problems: Problems = field(default_factory=lambda: Problems(EVERY))
+    baseline: Baseline = NOTHING_FOUND
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,7 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
         tuning = tune(candidates, truth, recipe, plan.rule)
         # With one model there is nothing else to tune on, and the score is that of the tuned items themselves.
         score = tuning.score if len(folds) == 1 else cross_tune(parts, truths, recipe, plan.rule)
+        score = beside_baseline(score, truth, plan.rule, plan.baseline)
         one_dimensional = CODERS[recipe.task].one_dimensional
         curve = measure_recall(candidates, truth, recipe, plan.rule) if one_dimensional else None
         if curve is not None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from tallymark.challenges.food import dialect
 from tallymark.challenges.food.rule import RuleOptions, score
-from tallymark.core.registry import Challenge
+from tallymark.core.registry import Baseline, Challenge
+from tallymark.scoring.baseline import most_common_labels
 
 CHALLENGE = Challenge(
     name="food",
@@ -16,4 +17,7 @@ CHALLENGE = Challenge(
     dialect=dialect,
     folder=Path(__file__).parent,
     package=__name__,
+    baseline=Baseline(
+        "the most common labels for every image", lambda truth, options: most_common_labels(truth, options.k)
+    ),
 )

@@ -1,0 +1,35 @@
+"""The score of a trivial submission, beside that of a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tallymark.core.registry import Baseline
+from tallymark.data.annotations import Annotations
+from tallymark.geometry import Labels
+from tallymark.scoring.score import Score
+
+
+def beside_baseline(
+    score: Score,
+    truth: Annotations[Any],
+    rule: Callable[[Annotations[Any], Annotations[Any]], Score],
+    baseline: Baseline,
+) -> Score:
+    """The score with that of the baseline for the same truth, which is computed when it is asked for."""
+    return replace(
+        score,
+        baseline_name=baseline.name,
+        find_baseline=lambda: rule(truth, baseline.guess(truth, score.rule_options)).value,
+    )
+
+
+def most_common_labels(truth: Annotations[Labels], count: int) -> Annotations[Labels]:
+    """The labels that most items of the truth have, for every item; of equally common ones the lowest."""
+    best = np.argsort(-np.bincount(truth.shapes.label), kind="stable")[:count]
+    item = np.repeat(np.arange(len(truth.items)), len(best))
+    return Annotations.from_rows(truth.items, item, Labels(np.tile(best, len(truth.items))))
