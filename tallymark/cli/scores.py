@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
 
 def list_(
-    challenge: Annotated[str | None, typer.Argument(help="A challenge, to list its options and recipes.")] = None,
+    challenge: Annotated[
+        str | None, typer.Argument(help="A challenge, to list its terms, options and recipes.")
+    ] = None,
     json_: Json = False,
 ) -> None:
-    """List the challenges and their rules, or the options and recipes of one challenge."""
+    """List the challenges and their rules, or the terms, options and recipes of one challenge."""
     with problems_as_output(json_):
         from tallymark.core.registry import challenge as find
         from tallymark.core.registry import challenge_names
@@ -193,7 +195,9 @@ def _as_dict(challenge: Challenge) -> dict[str, Any]:
         "title": challenge.title,
         "file": challenge.file,
         "forms": list(challenge.dialect.FORMS),
+        "submission_name": challenge.submission_name or None,
         "rule": challenge.rule,
+        "terms": challenge.terms,
         "rule_options": [option._asdict() for option in list_options(challenge.rule_options)],
         "score_options": [{"option": option.flag, "help": option.help} for option in challenge.score_options],
         "synthetic_data": [option._asdict() for option in scenes],
@@ -212,6 +216,8 @@ def _show_options(challenge: Challenge) -> None:
 
     to = console()
     print_line(f"forms of a submission: {', '.join(challenge.dialect.FORMS)}")
+    terms = list(challenge.terms.items())
+    show_table("terms", ("what", "terms"), terms, to, limit=len(terms))
     show_options("rule options", challenge.rule_options)
     score_options = [(option.flag, option.help) for option in challenge.score_options]
     show_table("score options", ("option", "meaning"), score_options, to)

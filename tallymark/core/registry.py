@@ -16,6 +16,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
+from tallymark.core.card import terms_of
 from tallymark.core.problems import BadInput, Problem, Problems, nearest
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ class Challenge:
     dialect: how truth and submissions are read and written.
     folder: where its card and its example files are. package: where `read`, `synth` and `recipe` are.
     sparse: a submission lists predictions only, so an item may have no row and any item may be named.
+    submission_name: the name that a submission must have, if the organisers want a certain one.
     baseline: the trivial submission whose score is shown beside every other.
 
     Some rules need more than truth and predictions:
@@ -137,12 +139,18 @@ class Challenge:
     folder: Path
     sparse: bool = False
     package: str = ""
+    submission_name: str = ""
     baseline: Baseline = NOTHING_FOUND
     score_options: tuple[ScoreOption, ...] = ()
     complete_rule_options: Callable[[Scoring], Any] = _as_given
     analyze: Callable[[Annotations[Any], Annotations[Any], Scoring], Mapping[str, Analysis]] = _no_analyses
     rule_options_for: Callable[[Catalog, Any, Mapping[str, Any]], Callable[[Items], Any]] = _same_for_all
     mask_shape: Callable[[Any], tuple[int, int] | None] = _no_shape
+
+    @property
+    def terms(self) -> dict[str, str]:
+        """Dates, prizes, allowed data, licence and citation, as its card has them."""
+        return terms_of(self.folder)
 
     def has(self, name: str) -> bool:
         """Whether the challenge has a module of this name."""

@@ -16,4 +16,5 @@ CHALLENGE = Challenge(
     dialect=dialect,
     folder=Path(__file__).parent,
     package=__name__,
+    submission_name="submission.csv",
 )
