@@ -15,8 +15,8 @@ _MODULES = {
     "tallymark.api.check": ("check",),
     "tallymark.api.data": ("explore", "folds", "read", "synth"),
     "tallymark.api.exports": (
-        "export_audacity", "export_clips", "export_counts", "export_days", "export_objects", "export_plot",
-        "export_raven", "summarize",
+        "export_audacity", "export_clips", "export_counts", "export_days", "export_drawings", "export_objects",
+        "export_plot", "export_raven", "summarize",
     ),
     "tallymark.api.models": ("find_models", "find_preset", "open_model", "predict", "train"),
     "tallymark.api.score": (
@@ -60,6 +60,7 @@ __all__ = [
     "export_clips",
     "export_counts",
     "export_days",
+    "export_drawings",
     "export_objects",
     "export_plot",
     "export_raven",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
         export_clips,
         export_counts,
         export_days,
+        export_drawings,
         export_objects,
         export_plot,
         export_raven,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 import polars as pl
 
 from tallymark.api.data import PathLike
@@ -25,6 +26,7 @@ from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.reporting.call_pages import write_calls_page
 from tallymark.reporting.calls import call_summary, calls_per_day, calls_per_hour, list_calls
 from tallymark.reporting.clips import write_clips
+from tallymark.reporting.drawings import write_drawings
 from tallymark.reporting.measurements import measure_items, measure_objects, summary
 
 EVENT_SECONDS = 1.0
@@ -93,6 +95,16 @@ def export_clips(result: PredictionResult, folder: PathLike, *, per_kind: int = 
     return write_clips(result.catalog, result.candidates.objects, threshold, config, Path(folder), each=per_kind)
 
 
+def export_drawings(result: PredictionResult, folder: PathLike) -> list[Path]:
+    """Write an image of each item with its predictions, and with the truth where it is known; return their paths.
+
+    Sweeps are drawn in bird's-eye view, on the map where there is one, and in the image of each camera.
+    """
+    _check_supported(result.recipe, "draw")
+    readable = np.flatnonzero(result.candidates.readable)
+    return write_drawings(result.catalog, result.predictions, readable, Path(folder))
+
+
 def summarize(result: PredictionResult, *, gsd: float | None = None) -> dict[str, float | None]:
     """The predictions in a few numbers: items, counts, and densities or rates."""
     if _predicts_events(result.recipe):
@@ -115,6 +127,7 @@ class Exports:
     raven: Path | None = None
     audacity: Path | None = None
     clips: Path | None = None
+    draw: Path | None = None
     gsd: float | None = None
     clips_per_kind: int = 10
 
@@ -129,6 +142,7 @@ class Exports:
             "raven": self.raven,
             "audacity": self.audacity,
             "clips": self.clips,
+            "draw": self.draw,
         }
         return {name: path for name, path in wanted.items() if path is not None}
 
@@ -139,9 +153,10 @@ class Exports:
         for folder in (self.raven, self.audacity):
             if folder is not None and folder.is_file():
                 raise BadInput(Problem("bad_path", str(folder), "a file", "a folder", "name another"))
-        if self.clips is not None and self.clips.exists() and (not self.clips.is_dir() or any(self.clips.iterdir())):
-            remedy = "name a new folder: clips of two runs would be mixed up"
-            raise BadInput(Problem("not_empty", str(self.clips), "files", "a new or empty folder", remedy))
+        for folder, noun in ((self.clips, "clips"), (self.draw, "drawings")):
+            if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                remedy = f"name a new folder: {noun} of two runs would be mixed up"
+                raise BadInput(Problem("not_empty", str(folder), "files", "a new or empty folder", remedy))
 
     def write(self, result: PredictionResult) -> None:
         """Write them all."""
@@ -159,11 +174,15 @@ class Exports:
             export_audacity(result, self.audacity)
         if self.clips is not None:
             export_clips(result, self.clips, per_kind=self.clips_per_kind)
+        if self.draw is not None:
+            export_drawings(result, self.draw)
 
 
 def _check_supported(recipe: Recipe, *names: str) -> None:
     coder = CODERS[recipe.task]
     unsupported = {} if coder.one_dimensional else dict.fromkeys(EVENTS_ONLY, "a model of events in recordings")
+    if coder.one_dimensional:
+        unsupported["draw"] = "a model of images or sweeps; --clips has spectrograms"
     if coder.ranked:
         unsupported["counts"] = "a model that detects objects"
     if coder.ranked or "image_size" not in recipe.names_at("prediction"):  # predictions are not in pixels

@@ -13,6 +13,7 @@ import polars as pl
 
 from tallymark.api.data import PathLike, read
 from tallymark.api.score import write
+from tallymark.core.humanize import plural
 from tallymark.core.options import parse_options
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, nearest
 from tallymark.core.recipe import Recipe
@@ -22,6 +23,7 @@ from tallymark.detector.coders import CODERS
 from tallymark.inference.predictor import PredictionResult, Predictor
 from tallymark.inference.run import MODEL, Run
 from tallymark.inference.session import Runtime
+from tallymark.modalities import modality_of
 
 if TYPE_CHECKING:
     from tallymark.training.train import TrainingResult
@@ -82,6 +84,7 @@ def train(
     parsed = parse_options(what.rule_options, given)
     catalog = read(name, folder, exclude=exclude, **given)
     problems = Problems(EVERY)
+    _report_missing_inputs(catalog, chosen, problems)
     also = [read(name, path, **given) for path in extra_data]
     if pseudo is not None:
         also.append(_pseudo_labelled(chosen.weights, name, pseudo, given, problems))
@@ -103,6 +106,17 @@ def train(
     if result is not None:
         _write_reports(result)
     return result
+
+
+def _report_missing_inputs(catalog: Catalog, recipe: Recipe, problems: Problems) -> None:
+    """Report items without the map or the images that a recipe asks for; raise `BadInput` if all are."""
+    for source, missing in modality_of(recipe).missing_inputs(catalog, recipe).items():
+        found = f"none of {missing} of {plural(len(catalog), catalog.medium.noun)}"
+        expected = f"a {source} of each, as the recipe asks"
+        problem = Problem("missing_input", str(catalog.root), found, expected, "add the files, or change the recipe")
+        if missing == len(catalog):
+            raise BadInput(problem)
+        problems.add(problem)
 
 
 def _require(*packages: str) -> None:
@@ -239,6 +253,10 @@ def predict(
     if len(catalog) < len(every):
         share = f"{len(catalog)} of {len(every)} {every.medium.noun}s"
         notes.append(f"predicted split {catalog.split[0]}: {share}; --split all predicts all")
+    own = predictor.metadata.recipe
+    for source, missing in modality_of(own).missing_inputs(catalog, own).items():
+        share = f"{missing} of {plural(len(catalog), catalog.medium.noun)}"
+        notes.append(f"the model was trained with a {source}, which {share} lack: expect a lower score")
     result = predictor.predict(catalog, shape, None if journal is None else Path(journal), **changes)
     result.problems.merge(every.notes)
     if out is not None:

@@ -124,6 +124,13 @@ def predict(
         Path | None,
         typer.Option(help="CSV file of all predictions: position, size, heading, score.", rich_help_panel=EXPORTS),
     ] = None,
+    draw: Annotated[
+        Path | None,
+        typer.Option(
+            help="New folder for images with the predictions drawn in them; of sweeps, also in camera images.",
+            rich_help_panel=EXPORTS,
+        ),
+    ] = None,
     gsd: Annotated[
         float | None,
         typer.Option(
@@ -173,7 +180,7 @@ def predict(
 
         chosen = cast(Literal["onnxruntime", "openvino"], choice_of(runtime, ("onnxruntime", "openvino")))
         predictor = open_model(model, chosen, threads)
-        exports = Exports(counts, objects, days, plot, raven, audacity, clips, gsd=gsd, clips_per_kind=clips_each)
+        exports = Exports(counts, objects, days, plot, raven, audacity, clips, draw, gsd, clips_each)
         exports.check(predictor.metadata.recipe)
         result = run_predict(
             predictor,

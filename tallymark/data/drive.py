@@ -11,6 +11,7 @@ import polars as pl
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
+from tallymark.data.road_map import read_road_map
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import Poses, transform_cuboids, yaw_from_quaternion
 from tallymark.io.lidar import read_sweep
@@ -111,6 +112,22 @@ class Drive:
         """The map image of an item's scene."""
         row = int(self.samples[item])
         return None if row < 0 else self.maps.get(self.sample_data["scene"][row])
+
+    def surface(self, item: int, ground: np.ndarray) -> np.ndarray | None:
+        """What the map has at places (n, 2) in the frame of the vehicle: `NO_ROAD`, `SIDEWALK` or `ROAD`.
+
+        None without a map; a `BadMedia` if it cannot be read.
+        """
+        path = self.map_of(item)
+        if path is None:
+            return None
+        world = self.ego_pose(item).apply(np.column_stack([ground, np.zeros(len(ground))]))
+        return read_road_map(path).at(world[:, 0], world[:, 1])
+
+    def to_camera(self, shot: int, points: np.ndarray) -> np.ndarray:
+        """Points (n, 3) of the world in the frame of the camera that took the image at row `shot`."""
+        row = np.array([shot])
+        return self.vehicle.take(row).inverse().then(self.sensor.take(row).inverse()).apply(points)
 
     def _row(self, item: int) -> int:
         """The row of an item's sweep."""

@@ -37,12 +37,14 @@ def read_drive_dataset(
     groups: list[pl.DataFrame] = []
     notes = Problems(EVERY)
     named: set[str] = set()
+    maps: set[str] = set()
     for folder in sorted({path.parent for path in listed.named("sample.json")}):
         name = split_of_path(folder / "sample.json", listed.root)
         annotated = (folder / "sample_annotation.json").is_file()
         tables = read_tables(folder, problems, annotated=annotated)
         for file_names in (tables["sample_data"]["filename"], tables["map"]["filename"]):
             named.update(file_names.str.split("/").list.last())
+        maps.update(tables["map"]["filename"].str.split("/").list.last())
         own_files = {path.name: path for split, path in media if split == name}  # splits may share names of maps
         drive, items = join_drive(tables, all_files | own_files)
         own = _truth(truth, table, folder, tables, items, classes, name, notes, problems)
@@ -60,7 +62,9 @@ def read_drive_dataset(
     group = catalog.items.ids.to_frame("id").join(pl.concat(groups).unique("id"), "id", "left", maintain_order="left")
     items = Items(catalog.items.ids, group["group"].fill_null("(none)"), catalog.items.line)
     truth = None if catalog.truth is None else replace(catalog.truth, items=items)
-    return replace(catalog, items=items, truth=truth, drive=_concat_drives(drives, items))
+    lost = sorted(maps - all_files.keys())
+    remarks = (f"no map: {', '.join(lost)} not found; only drawings and point_painting use it",) if lost else ()
+    return replace(catalog, items=items, truth=truth, drive=_concat_drives(drives, items), remarks=remarks)
 
 
 def _truth(

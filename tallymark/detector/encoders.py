@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 POINT_FEATURES = 6
-"""Numbers per point in the input of `PillarEncoder`, the first of which is the cell that it lies in."""
+"""Numbers per point in the input of `PillarEncoder` at least, the first of which is the cell that it lies in."""
 EXAMPLE_SIZE = (64, 96)
 """Height and width of the input that a network is exported with; any multiple of its stride works afterwards."""
 
@@ -49,23 +49,24 @@ class PillarEncoder(Encoder):
     Lang et al. 2019: PointPillars: Fast Encoders for Object Detection from Point Clouds. Here, in plain operations
     that ONNX has too.
 
-    side: cells of the grid along x and along y.
+    side: cells of the grid along x and along y. features: numbers per point.
     """
 
     opset = 18
     """The first with the reduction `max` in ScatterElements."""
 
-    def __init__(self, side: int, channels: int) -> None:
+    def __init__(self, side: int, channels: int, features: int = POINT_FEATURES) -> None:
         super().__init__()
         self.side = side
+        self.features = features
         self.channels = channels
         self.point_net = nn.Sequential(
-            nn.Linear(POINT_FEATURES - 1, channels), nn.LayerNorm(channels), nn.ReLU(),
+            nn.Linear(features - 1, channels), nn.LayerNorm(channels), nn.ReLU(),
             nn.Linear(channels, channels), nn.LayerNorm(channels), nn.ReLU(),
         )  # fmt: skip
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """(n, 6, points, 1) to (n, channels, side, side). The first number of a point is its cell, -1 for padding."""
+        """(n, features, points, 1) to (n, channels, side, side). The first feature is the cell, -1 for padding."""
         points = inputs[..., 0]
         cells = self.side**2
         cell = points[:, 0].long()
@@ -77,6 +78,6 @@ class PillarEncoder(Encoder):
 
     def example(self) -> Tensor:
         count = EXAMPLE_SIZE[1]
-        points = torch.zeros(2, count, 1, POINT_FEATURES)
+        points = torch.zeros(2, count, 1, self.features)
         points[..., 0] = torch.arange(count)[:, None]
         return points

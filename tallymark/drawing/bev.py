@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from PIL import Image, ImageDraw
 
+from tallymark.data.road_map import ROAD, SIDEWALK
 from tallymark.drawing.boxes_and_masks import draw_outlines
-from tallymark.drawing.colors import BACKGROUND, MUTED, class_color
+from tallymark.drawing.colors import BACKGROUND, MUTED, TRUTH, Color, class_color
 from tallymark.drawing.text import font
 from tallymark.geometry import Cuboids
 
@@ -19,6 +21,8 @@ MAX_RANGE = 75.0
 """Metres to each side of the vehicle that a BEV image shows at most."""
 RING_STEP = 20
 """Metres between the range rings."""
+SURFACES: dict[int, Color] = {ROAD: (40, 46, 58), SIDEWALK: (30, 42, 36)}
+"""Colours of the surfaces of a road map."""
 MIN_DEPTH = 0.5
 """Metres in front of a camera from which corners are projected."""
 EDGES = ((0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7))
@@ -27,42 +31,66 @@ EDGES = ((0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4),
 
 @dataclass(frozen=True)
 class BEVView:
-    """The square of ground that a BEV image shows: its centre, and metres from there to each side."""
+    """The square of ground that a BEV image shows: its centre, and metres from there to each side.
+
+    side: of the image in pixels.
+    """
 
     x: float
     y: float
     reach: float
+    side: int = SIDE
 
     @classmethod
-    def around(cls, points: np.ndarray, cuboids: Cuboids) -> BEVView:
+    def around(cls, points: np.ndarray, cuboids: Cuboids, side: int = SIDE) -> BEVView:
         """The square that contains the vehicle, the cuboids and nearly all points, within `MAX_RANGE`."""
         cloud = np.percentile(points[:, :2], [2, 98], axis=0) if len(points) else np.empty((0, 2))
         corners = cuboids.ground.corners.reshape(-1, 2)
         places = np.concatenate([cloud, corners[np.isfinite(corners).all(axis=1)], [[-10, -10], [10, 10]]])
         low, high = np.clip([places.min(axis=0), places.max(axis=0)], -MAX_RANGE, MAX_RANGE)
         x, y = ((low + high) / 2).tolist()
-        return cls(x, y, float((high - low).max()) / 2 + 3)
+        return cls(x, y, float((high - low).max()) / 2 + 3, side)
 
     @property
     def scale(self) -> float:
         """Pixels per metre."""
-        return SIDE / (2 * self.reach)
+        return self.side / (2 * self.reach)
 
     def to_pixels(self, ground: np.ndarray) -> np.ndarray:
         """Metres (…, 2) as pixels: x points up, y to the left."""
-        return SIDE / 2 - (ground - (self.x, self.y))[..., ::-1] * self.scale
+        return self.side / 2 - (ground - (self.x, self.y))[..., ::-1] * self.scale
+
+    def ground(self) -> np.ndarray:
+        """The place (side, side, 2) of each pixel in metres: the inverse of `to_pixels`."""
+        along = (self.side / 2 - np.arange(self.side) - 0.5) / self.scale
+        y, x = np.meshgrid(along + self.y, along + self.x)
+        return np.stack([x, y], axis=2)
 
 
-def draw_bev(points: np.ndarray, cuboids: Cuboids, labels: np.ndarray, view: BEVView | None = None) -> np.ndarray:
+Surface = Callable[[np.ndarray], np.ndarray | None]
+"""What a road map has at places (n, 2) in the frame of the points; None without a map."""
+
+
+def draw_bev(
+    points: np.ndarray,
+    cuboids: Cuboids,
+    labels: np.ndarray,
+    view: BEVView | None = None,
+    *,
+    surface: Surface | None = None,
+    truth: Cuboids | None = None,
+) -> np.ndarray:
     """Points (n, 3 or more) and cuboids of one frame in bird's-eye view, with range rings every 20 m.
 
     x points up and y to the left. Higher points are brighter. A line from a cuboid's centre to its front marks its
-    heading. `labels` are the classes of the cuboids and decide their colours.
+    heading. `labels` are the classes of the cuboids and decide their colours; `truth` is drawn in thin lines.
     """
     points = points[np.isfinite(points[:, :3]).all(axis=1)]
     view = view or BEVView.around(points, cuboids)
-    image = _draw_rings(view)
+    image = _draw_rings(_draw_surface(view, surface), view)
     _draw_points(image, points, view)
+    if truth is not None:
+        image = draw_outlines(image, view.to_pixels(truth.ground.corners), TRUTH)
     ground = cuboids.ground
     forward = np.stack([np.cos(ground.angle), np.sin(ground.angle)], axis=1) * (ground.length / 2)[:, None]
     center = np.stack([ground.x, ground.y], axis=1)
@@ -98,17 +126,29 @@ def project_to_camera(corners: np.ndarray, matrix: np.ndarray, size: tuple[int, 
     return pixels, in_front & inside
 
 
-def draw_projected_cuboids(image: np.ndarray, pixels: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Cuboids by the pixels of their corners (n, 8, 2); the cross on one face marks the front."""
-    for corners, label in zip(pixels, labels.tolist(), strict=True):
+def draw_projected_cuboids(
+    image: np.ndarray, pixels: np.ndarray, colors: Sequence[Color], thickness: int = 1
+) -> np.ndarray:
+    """Cuboids by the pixels of their corners (n, 8, 2), each in its colour; the cross on one face marks the front."""
+    for corners, color in zip(pixels, colors, strict=True):
         lines = [corners[list(edge)] for edge in EDGES] + [corners[[0, 7]], corners[[3, 4]]]
-        image = draw_outlines(image, lines, class_color(label), closed=False)
+        image = draw_outlines(image, lines, color, closed=False, thickness=thickness)
     return image
 
 
-def _draw_rings(view: BEVView) -> np.ndarray:
-    """An empty BEV image: range rings, and a triangle at the vehicle that points along x."""
-    canvas = Image.new("RGB", (SIDE, SIDE), BACKGROUND)
+def _draw_surface(view: BEVView, surface: Surface | None) -> np.ndarray:
+    """An empty BEV image, with the roads and sidewalks of a map."""
+    image = np.full((view.side, view.side, 3), BACKGROUND, np.uint8)
+    found = None if surface is None else surface(view.ground().reshape(-1, 2))
+    if found is not None:
+        for kind, color in SURFACES.items():
+            image[found.reshape(view.side, view.side) == kind] = color
+    return image
+
+
+def _draw_rings(image: np.ndarray, view: BEVView) -> np.ndarray:
+    """The image with range rings, and a triangle at the vehicle that points along x."""
+    canvas = Image.fromarray(image)
     draw = ImageDraw.Draw(canvas)
     x, y = view.to_pixels(np.zeros(2)).tolist()
     for metres in range(RING_STEP, 281, RING_STEP):
@@ -122,7 +162,7 @@ def _draw_rings(view: BEVView) -> np.ndarray:
 def _draw_points(canvas: np.ndarray, points: np.ndarray, view: BEVView) -> None:
     """Colour one pixel per point in place; where several coincide, the highest is visible."""
     pixel = np.floor(view.to_pixels(points[:, :2])).astype(np.int64)
-    inside = ((pixel >= 0) & (pixel < SIDE)).all(axis=1)
+    inside = ((pixel >= 0) & (pixel < view.side)).all(axis=1)
     pixel, height = pixel[inside], points[inside, 2]
     if not len(height):
         return

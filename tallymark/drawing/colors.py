@@ -11,6 +11,8 @@ PALETTE: tuple[Color, ...] = (
 """Distinguishable with any kind of colour vision (after Okabe and Ito), and bright on a dark background."""
 ANNOTATION = PALETTE[0]
 HIGHLIGHT = PALETTE[1]
+TRUTH = (255, 64, 200)
+"""Of annotations that predictions are drawn on; no class has it."""
 FOREGROUND = (230, 233, 237)
 MUTED = (152, 163, 175)
 BACKGROUND = (18, 22, 27)

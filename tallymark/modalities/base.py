@@ -119,6 +119,9 @@ class Modality(Protocol):
     def resolution_note(self, size: np.ndarray, recipe: Any) -> str:
         """A note for the user where items of this size (n, 2) are unlike the training data; "" if there is none."""
 
+    def missing_inputs(self, catalog: Catalog, recipe: Any) -> dict[str, int]:
+        """What the recipe needs besides the items' own files, such as a map, and how many items are without it."""
+
 
 def identity(grid: np.ndarray) -> np.ndarray:
     """The rasterizer of media that are grids already."""

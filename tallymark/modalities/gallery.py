@@ -63,8 +63,13 @@ def annotations_of(catalog: Catalog, item: int) -> Annotations[Any] | None:
     truth = catalog.truth
     if truth is None or not catalog.labelled[item]:
         return None
-    row = np.arange(len(truth))
-    return truth.filter((row >= truth.offsets[item]) & (row < truth.offsets[item + 1]))
+    return select_item(truth, item)
+
+
+def select_item(annotations: Annotations[Any], item: int) -> Annotations[Any]:
+    """The annotations of one item."""
+    row = np.arange(len(annotations))
+    return annotations.filter((row >= annotations.offsets[item]) & (row < annotations.offsets[item + 1]))
 
 
 def object_counts(catalog: Catalog) -> np.ndarray:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
+from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.charts import Chart
 from tallymark.drawing.colors import Color
@@ -75,6 +76,12 @@ class Renderer(Protocol):
 
     def draw(self, catalog: Catalog, item: GalleryItem) -> np.ndarray:
         """An item with its annotations as an RGB image; `BadMedia` if its file cannot be read."""
+
+    def drawings(self, catalog: Catalog, predictions: Annotations[Any], item: int) -> dict[str, np.ndarray]:
+        """RGB images of an item in full size with predictions, and with the truth where it is known.
+
+        By name: "" is the item itself, others are further views of it. `BadMedia` if its file cannot be read.
+        """
 
     def legend(self, catalog: Catalog) -> list[tuple[str, Color]]:
         """Classes and their colours in the gallery, where colours stand for classes."""

@@ -9,22 +9,17 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 import polars as pl
 
 from tallymark.challenges.lyft.dialect import TRUTH
 from tallymark.core import options
 from tallymark.core.options import Fraction
 from tallymark.core.problems import Problem, Problems
-from tallymark.data.annotations import Annotations
-from tallymark.data.items import Items
-from tallymark.geometry import Cuboids
 from tallymark.io.tables import write_table
 from tallymark.synthetic.streams import test_share
-from tallymark.synthetic.street.bodies import CLASSES
-from tallymark.synthetic.street.drive import CHANNELS, Frame, Rig, map_of, record_drives
+from tallymark.synthetic.street.drive import CHANNELS, Rig, record_drives, truth_of
 from tallymark.synthetic.street.raycast import Lidar
-from tallymark.synthetic.street.tables import ANSWERS, MAP, tables_of
+from tallymark.synthetic.street.tables import ANSWERS, maps_of, tables_of
 
 CAMERAS = {"none": 0, "front": 1, "ahead": 3, "around": 6}
 LIMITS = {"samples_per_scene": 1000, "beams": 256, "columns": 8192, "image_width": 4096}
@@ -81,17 +76,11 @@ def _write_split(folder: Path, split: str, samples: int, path: tuple[int, int], 
     for name, rows in tables.rows.items():
         if split == "train" or name not in ANSWERS:
             save(f"data/{name}.json", json.dumps(rows).encode())
-    save(MAP, map_of(drives))
+    for name, data in maps_of(drives, scenes.samples_per_scene):
+        save(name, data)
     ids = tables.tokens("sample")
     answers = "train.csv" if split == "train" else "solution.csv"
-    _write_truth(folder / answers, ids, list(chain(*frames)))
+    truth = truth_of(ids, list(chain(*frames)))
+    TRUTH.write(truth, [*truth.shapes.columns, pl.Series(truth.classes)[truth.labels]], folder / answers)
     if split == "test":
         write_table(folder / "sample_submission.csv", {"Id": ids, "PredictionString": [""] * samples})
-
-
-def _write_truth(path: Path, ids: list[str], frames: list[Frame]) -> None:
-    cuboids = Cuboids(*np.concatenate([np.stack(frame.cuboids.columns) for frame in frames], axis=1))
-    label = np.concatenate([frame.label for frame in frames])
-    item = np.repeat(np.arange(len(ids)), [len(frame.label) for frame in frames])
-    truth = Annotations.from_rows(Items.of(ids), item, cuboids, label=label, classes=CLASSES)
-    TRUTH.write(truth, [*truth.shapes.columns, pl.Series(CLASSES)[truth.labels]], path)

@@ -12,6 +12,7 @@ from tallymark.core.parallel import in_threads
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
 from tallymark.data.drive import Drive
+from tallymark.data.road_map import read_road_map
 from tallymark.io.images import IMAGE, inspect_image
 from tallymark.io.media import BadMedia, Inspection
 
@@ -121,3 +122,9 @@ def _check_other_sensor_data(catalog: Catalog, drive: Drive, problems: Problems)
         else:
             noun = IMAGE.noun if sensor == "camera" else catalog.medium.noun
             _report_inspection(file, sample, inspection, noun, problems)
+    for path in sorted(set(drive.maps.values())):
+        try:
+            read_road_map(path)
+        except BadMedia as bad:
+            remedy = "get the file again, or do without it"
+            problems.add(Problem(bad.kind, str(path), bad.found, "a map that can be read", remedy))

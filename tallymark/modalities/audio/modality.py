@@ -67,5 +67,8 @@ class AudioModality:
     def resolution_note(self, size: np.ndarray, recipe: AudioRecipe) -> str:
         return ""
 
+    def missing_inputs(self, catalog: Catalog, recipe: AudioRecipe) -> dict[str, int]:
+        return {}
+
 
 MODALITY = AudioModality()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -103,6 +104,10 @@ class AudioRenderer:
 
     def legend(self, catalog: Catalog) -> list[tuple[str, Color]]:
         return []
+
+    def drawings(self, catalog: Catalog, predictions: Annotations[Any], item: int) -> dict[str, np.ndarray]:
+        """None: a recording is too long for one image; clips have spectrograms."""
+        return {}
 
     def camera_images(self, catalog: Catalog, survey: Survey, seed: int) -> list[CameraImage]:
         return []

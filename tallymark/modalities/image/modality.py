@@ -86,5 +86,8 @@ class ImageModality:
             f"too small, give a larger image_size, say image_size={round(median / 2)}"
         )
 
+    def missing_inputs(self, catalog: Catalog, recipe: ImageRecipe) -> dict[str, int]:
+        return {}
+
 
 MODALITY = ImageModality()

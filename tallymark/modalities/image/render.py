@@ -13,8 +13,9 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.boxes_and_masks import WIDTH, resize_to_fit
 from tallymark.drawing.charts import Chart, histogram
-from tallymark.drawing.colors import HIGHLIGHT, Color
+from tallymark.drawing.colors import ANNOTATION, HIGHLIGHT, Color
 from tallymark.io.images import image_size, read_image
+from tallymark.modalities.base import path_of
 from tallymark.modalities.gallery import (
     GalleryItem,
     annotations_of,
@@ -22,6 +23,7 @@ from tallymark.modalities.gallery import (
     extremes_by_count,
     extremes_of,
     rarest_class,
+    select_item,
     select_items,
 )
 from tallymark.modalities.image.overlays import OVERLAYS, Overlay
@@ -32,6 +34,8 @@ MIN_CLOSE_UP = 96
 """Pixels of the image that a close-up shows at least, in each direction."""
 CLOSE_UP_MARGIN = 2.5
 """Side of a close-up, as a multiple of the object's longer side."""
+LINE = 500
+"""Pixels of an image's longer side for each pixel of the width of lines."""
 MAX_SIDE = 4000
 """Pixels across of an image that is enlarged to crop a close-up from it."""
 
@@ -97,6 +101,18 @@ class ImageRenderer:
             return _draw_close_up(catalog, item.focus, image, truth, overlay)
         thumbnail, scale = resize_to_fit(image)
         return overlay.draw(thumbnail, scale, truth)
+
+    def drawings(self, catalog: Catalog, predictions: Annotations[Any], item: int) -> dict[str, np.ndarray]:
+        """The image with predictions in orange, and with the truth in blue."""
+        path = path_of(catalog, item)
+        image_size(path)  # refuses an image that is too large to be decoded
+        image = read_image(path)
+        truth = annotations_of(catalog, item)
+        overlay: Overlay[Any] = OVERLAYS[type(predictions.shapes)]
+        thickness = max(2, max(image.shape[:2]) // LINE)
+        if truth is not None and truth.shapes.localized:
+            image = OVERLAYS[type(truth.shapes)].draw(image, 1.0, truth, HIGHLIGHT, max(1, thickness // 2))
+        return {"": overlay.draw(image, 1.0, select_item(predictions, item), ANNOTATION, thickness)}
 
     def legend(self, catalog: Catalog) -> list[tuple[str, Color]]:
         return []

@@ -33,14 +33,17 @@ MAX_OBSTACLE_POINTS = 10
 
 @dataclass(frozen=True, eq=False)
 class PointCloud:
-    """Points (n, 5) float32 of x, y, z, intensity and seconds before the sample; cuboids, and the class of each."""
+    """Points (n, 5 or more) float32 of x, y, z, intensity, seconds before the sample, and painted columns.
+
+    cuboids, label: the cuboids, and the class of each.
+    """
 
     points: np.ndarray
     cuboids: Cuboids
     label: np.ndarray
 
     def __post_init__(self) -> None:
-        if self.points.ndim != 2 or self.points.shape[1] != 5 or len(self.cuboids) != len(self.label):
+        if self.points.ndim != 2 or self.points.shape[1] < 5 or len(self.cuboids) != len(self.label):
             raise ValueError(
                 f"points {self.points.shape}, {len(self.cuboids)} cuboids, {len(self.label)} labels do not fit together"
             )

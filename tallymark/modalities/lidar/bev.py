@@ -14,7 +14,7 @@ FULL_CELL = 64
 EXTRA_CHANNELS = 4
 """Channels besides the height bins: highest and lowest point, count, lag."""
 POINT_FEATURES = 6
-"""Columns of `pillar_points`."""
+"""Columns of `pillar_points`, besides painted ones."""
 MAX_CELLS = 1 << 24
 """Integers up to this are exact as float32."""
 
@@ -24,6 +24,7 @@ class BEVGrid:
     """bev_range: metres to each side of the vehicle. z_min, z_max: range of heights in metres.
 
     voxel_size: metres per cell. height_bins: into which the heights are divided. Upper ends are excluded.
+    painted: further columns of the points, after the first five.
     """
 
     bev_range: float
@@ -31,6 +32,7 @@ class BEVGrid:
     z_max: float
     voxel_size: float
     height_bins: int
+    painted: int = 0
 
     def __post_init__(self) -> None:
         if not (
@@ -50,15 +52,15 @@ class BEVGrid:
     @property
     def channels(self) -> int:
         """Channels of `bin_points`."""
-        return self.height_bins + EXTRA_CHANNELS
+        return self.height_bins + EXTRA_CHANNELS + self.painted
 
 
 def bin_points(points: np.ndarray, grid: BEVGrid) -> np.ndarray:
-    """A grid (side, side, channels) in float32 of points (n, 5): x, y, z, intensity, seconds before the sample.
+    """A grid (side, side, channels) in float32 of points (n, 5 or more): x, y, z, intensity, seconds before the sample.
 
     The channels are the number of points in each height bin, the lowest first; the highest and the lowest point, as
-    shares of the range of heights; the number of all points; and their mean lag in seconds. Counts are logarithmic,
-    1 for `FULL_CELL` points. All channels of empty cells are 0.
+    shares of the range of heights; the number of all points; their mean lag in seconds; and the mean of each further
+    column of the points. Counts are logarithmic, 1 for `FULL_CELL` points. All channels of empty cells are 0.
     """
     return BEVCanvas(grid).draw(points)
 
@@ -99,19 +101,24 @@ def _channels(points: np.ndarray, grid: BEVGrid) -> tuple[np.ndarray, np.ndarray
     lowest = np.ones(len(filled), np.float32)
     np.maximum.at(highest, own, height)
     np.minimum.at(lowest, own, height)
-    channels[:, -4] = highest
-    channels[:, -3] = lowest
-    channels[:, -2] = _log_count(count)
-    channels[:, -1] = np.bincount(own, lag, minlength=len(filled)) / count if lag.any() else 0
+    after = grid.height_bins
+    channels[:, after] = highest
+    channels[:, after + 1] = lowest
+    channels[:, after + 2] = _log_count(count)
+    channels[:, after + 3] = np.bincount(own, lag, minlength=len(filled)) / count if lag.any() else 0
+    for at in range(grid.painted):
+        painted = points[:, 5 + at].take(inside)
+        channels[:, after + EXTRA_CHANNELS + at] = np.bincount(own, painted, minlength=len(filled)) / count
     return filled, channels
 
 
 def pillar_points(points: np.ndarray, grid: BEVGrid, count: int, rng: np.random.Generator | None = None) -> np.ndarray:
-    """Points (n, 5) as a list (count, 6) in float32, for `PillarEncoder`.
+    """Points (n, 5 or more) as a list (count, 6 or more) in float32, for `PillarEncoder`.
 
     The columns are the cell (row * side + column); the offset from the centre of the cell along x and y, in cells; the
-    height as a share of the range; the lag in seconds; and the distance from the vehicle, 1 at `bev_range`. More than
-    `count` points are subsampled: at random, or evenly without `rng`. Fewer are padded with cell -1 and zeros.
+    height as a share of the range; the lag in seconds; the distance from the vehicle, 1 at `bev_range`; and the further
+    columns of the points. More than `count` points are subsampled: at random, or evenly without `rng`. Fewer are padded
+    with cell -1 and zeros.
     """
     if grid.side**2 > MAX_CELLS:
         raise ValueError(f"the cells of a grid of {grid.side} x {grid.side} cannot be numbered in float32")
@@ -124,7 +131,7 @@ def pillar_points(points: np.ndarray, grid: BEVGrid, count: int, rng: np.random.
         cell, height, inside = cell[chosen], height[chosen], inside[chosen]
     x, y, lag = (points[:, axis].take(inside) for axis in (0, 1, 4))
     row, column = np.divmod(cell, grid.side)
-    listed = np.zeros((count, POINT_FEATURES), np.float32)
+    listed = np.zeros((count, POINT_FEATURES + grid.painted), np.float32)
     listed[:, 0] = -1
     used = listed[: len(inside)]
     used[:, 0] = cell
@@ -133,6 +140,8 @@ def pillar_points(points: np.ndarray, grid: BEVGrid, count: int, rng: np.random.
     used[:, 3] = height
     used[:, 4] = lag
     used[:, 5] = np.hypot(x, y) / grid.bev_range
+    for at in range(grid.painted):
+        used[:, POINT_FEATURES + at] = points[:, 5 + at].take(inside)
     return listed
 
 

@@ -54,7 +54,7 @@ class LidarDataset(CachedDataset[PointCloud]):
 
     def decode(self, item: int) -> PointCloud:
         """Points and cuboids of an item; cuboids without any point are dropped, since they cannot be detected."""
-        scan = read_scan(self.catalog, item, self.recipe.sweeps)
+        scan = read_scan(self.catalog, item, self.recipe)
         rows = np.arange(self.truth.offsets[item], self.truth.offsets[item + 1])
         cuboids = transform_cuboids(self.truth.shapes.take(rows), scan.pose.inverse())
         points = scan.points[in_field_of_view(scan.points, self.recipe.fov_degrees)]

@@ -15,7 +15,8 @@ from tallymark.detector.tta import TTATransform
 from tallymark.geometry.poses import Poses
 from tallymark.io.media import BadMedia
 from tallymark.modalities.base import Dataset, ModelInput, Tile, fingerprint_file
-from tallymark.modalities.lidar.bev import BEVCanvas
+from tallymark.modalities.lidar.bev import POINT_FEATURES, BEVCanvas
+from tallymark.modalities.lidar.painting import painting_files, unpainted_items
 from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import UPRIGHT, bev_grid, bev_input, read_scan
 
@@ -35,7 +36,7 @@ class LidarModality:
 
     def open(self, catalog: Catalog, item: int, recipe: LidarRecipe) -> ModelInput:
         """The whole surroundings of the vehicle as one tile, whose corner is posed in the world."""
-        scan = read_scan(catalog, item, recipe.sweeps)
+        scan = read_scan(catalog, item, recipe)
         side = bev_grid(recipe).side
         tile = Tile(scan.points, 0, 0, (0, 0, side, side))
         corner = Poses.of(UPRIGHT, (-recipe.bev_range, -recipe.bev_range, 0))
@@ -66,7 +67,9 @@ class LidarModality:
         from tallymark.detector.encoders import GridEncoder, PillarEncoder
 
         grid = bev_grid(recipe)
-        return GridEncoder(grid.channels) if recipe.bev_encoder == "bins" else PillarEncoder(grid.side, recipe.width)
+        if recipe.bev_encoder == "bins":
+            return GridEncoder(grid.channels)
+        return PillarEncoder(grid.side, recipe.width, POINT_FEATURES + grid.painted)
 
     def dataset(self, catalog: Catalog, recipe: LidarRecipe) -> Dataset:
         from tallymark.modalities.lidar.dataset import LidarDataset
@@ -83,13 +86,18 @@ class LidarModality:
             rows = np.array(drive.sweep_rows(item, recipe.sweeps))
         except BadMedia:
             return [name]
+        painted = [fingerprint_file(path) for path in painting_files(drive, item, recipe)]
         poses = [part.tolist() for chain in (drive.sensor, drive.vehicle) for part in asdict(chain.take(rows)).values()]
         times = drive.sample_data["timestamp"][rows].to_list()
         files = drive.sample_data["file"][rows].to_list()
-        return [name, times, poses, [fingerprint_file(None if file is None else Path(file)) for file in files]]
+        swept = [fingerprint_file(None if file is None else Path(file)) for file in files]
+        return [name, times, poses, swept, *painted]
 
     def resolution_note(self, size: np.ndarray, recipe: LidarRecipe) -> str:
         return ""
+
+    def missing_inputs(self, catalog: Catalog, recipe: LidarRecipe) -> dict[str, int]:
+        return unpainted_items(catalog, recipe)
 
 
 MODALITY = LidarModality()

@@ -18,6 +18,8 @@ class LidarRecipe(Recipe):
     bev_encoder: `bins` (points per height bin of each cell), or `pillars` (PointPillars: learned from the points).
     bev_range: metres to each side of the vehicle. z_min, z_max: metres above the vehicle's ground.
     voxel_size: metres per cell. height_bins: of `bins`. max_points: of a sample, for `pillars`.
+    point_painting: what points are given besides their position: `map` (road or sidewalk), `camera` (the colour in the
+        image of a camera) or `both`; `none` by default.
     sweeps: of a sample: its own and those before it. fov_degrees: field of view to each side of straight ahead, for
         data that are labelled only where a camera looks; 180 is all around.
 
@@ -40,6 +42,7 @@ class LidarRecipe(Recipe):
     z_max: AnyFloat = model(4.0)
     voxel_size: float = model(0.25)
     height_bins: int = model(12)
+    point_painting: Literal["none", "map", "camera", "both"] = model("none")
     sweeps: int = prediction(1)
     max_points: int = prediction(60_000)
     fov_degrees: float = prediction(180.0)

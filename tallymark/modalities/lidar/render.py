@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,13 @@ from tallymark.core.humanize import number
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.axes import Axis
-from tallymark.drawing.bev import SIDE, cuboid_corners, draw_bev, draw_projected_cuboids, project_to_camera
+from tallymark.drawing.bev import SIDE, BEVView, draw_bev
 from tallymark.drawing.boxes_and_masks import WIDTH, resize_to_fit
 from tallymark.drawing.charts import Chart, heat_map, histogram, small_multiples
 from tallymark.drawing.colors import Color, class_color
 from tallymark.drawing.text import placeholder
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import transform_cuboids
-from tallymark.io.images import read_image
 from tallymark.io.lidar import read_sweep
 from tallymark.io.media import BadMedia
 from tallymark.modalities.gallery import (
@@ -29,9 +29,11 @@ from tallymark.modalities.gallery import (
     extremes_by_count,
     extremes_of,
     rarest_class,
+    select_item,
     select_items,
     typical_items,
 )
+from tallymark.modalities.lidar.cameras import camera_views
 from tallymark.modalities.render import CameraImage, RateColumns
 from tallymark.modalities.survey import MediaStatistics, Survey, measure_thumbnail
 
@@ -39,7 +41,11 @@ MAP_RANGE = 80.0
 """Metres to each side of the vehicle on the map of cuboids."""
 MAP_CELLS = 32
 CAMERA_IMAGES = 2
-"""Samples that are also shown in the image of a camera."""
+"""Samples that are also shown in the images of cameras."""
+CAMERAS_EACH = 3
+"""Cameras of each of them: those that have most of the cuboids in view."""
+DRAWING_SIDE = 960
+"""Side of a drawing of a sweep in pixels."""
 
 
 class LidarRenderer:
@@ -71,7 +77,7 @@ class LidarRenderer:
     def gallery_note(self, catalog: Catalog) -> str:
         return (
             "Bird's-eye view with range rings every 20 m. Higher points are brighter; the line inside a cuboid is its "
-            "heading."
+            "heading. Where there is a map, roads are blue-grey and sidewalks are green."
         )
 
     def gallery(self, catalog: Catalog, survey: Survey, most: int, seed: int) -> dict[str, list[GalleryItem]]:
@@ -79,17 +85,16 @@ class LidarRenderer:
         return select_items(catalog, survey, extremes, most, seed, catalog.group.to_numpy())
 
     def draw(self, catalog: Catalog, item: GalleryItem) -> np.ndarray:
-        truth = annotations_of(catalog, item.item)
-        cuboids = Cuboids.of(np.empty((0, 7))) if truth is None else truth.shapes
-        labels = np.empty(0, np.int64) if truth is None else truth.labels
-        drive = catalog.drive
-        if drive is not None and drive.samples[item.item] >= 0:
-            points = drive.points(item.item, frame="ego")
-            return draw_bev(points, drive.to_frame(item.item, cuboids, frame="ego"), labels)
-        path = catalog.path(item.item)
-        assert path is not None, "only items with a file are drawn"
-        points = read_sweep(path)
-        return draw_bev(points, cuboids, labels) if len(points) else placeholder("no points", (SIDE, SIDE))
+        return draw_sweep(catalog, item.item, annotations_of(catalog, item.item))
+
+    def drawings(self, catalog: Catalog, predictions: Annotations[Cuboids], item: int) -> dict[str, np.ndarray]:
+        """The sweep in bird's-eye view, and the image of each camera by its channel."""
+        predicted = select_item(predictions, item)
+        truth = annotations_of(catalog, item)
+        drawn = {"": draw_sweep(catalog, item, predicted, truth, side=DRAWING_SIDE)}
+        for view in camera_views(catalog, item):
+            drawn[view.channel] = view.draw(predicted, truth)
+        return drawn
 
     def legend(self, catalog: Catalog) -> list[tuple[str, Color]]:
         truth = catalog.truth
@@ -102,12 +107,12 @@ class LidarRenderer:
             return []
         images = []
         for typical in typical_items(catalog, survey, catalog.group.to_numpy(), CAMERA_IMAGES, seed):
-            try:
-                image = best_camera_image(catalog, typical.item)
-            except BadMedia:  # the sweep of the sample is drawn all the same
-                continue
-            if image is not None:
-                images.append(image)
+            shown = annotations_of(catalog, typical.item)
+            views = sorted(camera_views(catalog, typical.item), key=lambda view: -view.visible(shown))
+            for view in views[:CAMERAS_EACH]:
+                image, scale = resize_to_fit(view.image)
+                drawn = replace(view, image=image, matrix=np.diag([scale, scale, 1]) @ view.matrix).draw(shown)
+                images.append(CameraImage(drawn, typical.item, view.channel))
         return images
 
     def _extremes(self, catalog: Catalog, survey: Survey) -> Iterator[GalleryItem]:
@@ -123,6 +128,39 @@ class LidarRenderer:
 RENDERER = LidarRenderer()
 
 
+def draw_sweep(
+    catalog: Catalog,
+    item: int,
+    shown: Annotations[Cuboids] | None,
+    truth: Annotations[Cuboids] | None = None,
+    side: int = SIDE,
+) -> np.ndarray:
+    """The sweep of an item with its map and cuboids in bird's-eye view, and with the truth behind predictions."""
+    drive = catalog.drive
+    cuboids = Cuboids.of(np.empty((0, 7))) if shown is None else shown.shapes
+    labels = np.empty(0, np.int64) if shown is None else shown.labels
+    behind = None if truth is None else truth.shapes
+    if drive is None or drive.samples[item] < 0:
+        path = catalog.path(item)
+        assert path is not None, "only items with a file are drawn"
+        points = read_sweep(path)
+        if not len(points):
+            return placeholder("no points", (side, side))
+        return draw_bev(points, cuboids, labels, BEVView.around(points, cuboids, side), truth=behind)
+    points = drive.points(item, frame="ego")
+    cuboids = drive.to_frame(item, cuboids, frame="ego")
+    behind = None if behind is None else drive.to_frame(item, behind, frame="ego")
+
+    def surface(ground: np.ndarray) -> np.ndarray | None:
+        try:
+            return drive.surface(item, ground)
+        except BadMedia:  # `check` reports a damaged map
+            return None
+
+    view = BEVView.around(points, cuboids, side)
+    return draw_bev(points, cuboids, labels, view, surface=surface, truth=behind)
+
+
 def cuboids_around_vehicle(catalog: Catalog, truth: Annotations[Cuboids]) -> tuple[Cuboids, np.ndarray]:
     """Cuboids in the frame of the vehicle, and their rows in the truth; unchanged where there is no drive."""
     drive = catalog.drive
@@ -134,32 +172,6 @@ def cuboids_around_vehicle(catalog: Catalog, truth: Annotations[Cuboids]) -> tup
         return cuboids, rows
     shots = drive.samples[truth.item[rows]]
     return transform_cuboids(cuboids, drive.vehicle.take(shots).inverse()), rows
-
-
-def best_camera_image(catalog: Catalog, item: int) -> CameraImage | None:
-    """The image of the camera that has most of a sample's cuboids in view, with these; None without a camera."""
-    drive = catalog.drive
-    truth = annotations_of(catalog, item)
-    if drive is None or truth is None or drive.samples[item] < 0:
-        return None
-    world = cuboid_corners(truth.shapes)
-    best: tuple[int, CameraImage] | None = None
-    for shot in drive.cameras(item).tolist():
-        file = drive.sample_data["file"][shot]
-        matrix = drive.intrinsic[shot]
-        if file is None or not matrix.any():
-            continue
-        image = read_image(Path(file))
-        row = np.array([shot])
-        to_camera = drive.vehicle.take(row).inverse().then(drive.sensor.take(row).inverse())
-        corners = to_camera.apply(world.reshape(-1, 3)).reshape(-1, 8, 3)
-        pixels, visible = project_to_camera(corners, matrix, (image.shape[1], image.shape[0]))
-        amount = int(visible.sum())
-        if best is None or amount > best[0]:
-            thumbnail, scale = resize_to_fit(image)
-            drawn = draw_projected_cuboids(thumbnail, pixels[visible] * scale, truth.labels[visible])
-            best = amount, CameraImage(drawn, item, str(drive.sample_data["channel"][shot]))
-    return None if best is None else best[1]
 
 
 def _size_charts(truth: Annotations[Cuboids]) -> list[Chart | None]:

@@ -13,12 +13,14 @@ from tallymark.geometry.poses import Poses
 from tallymark.io.lidar import read_sweep
 from tallymark.modalities.base import path_of
 from tallymark.modalities.lidar.bev import BEVCanvas, BEVGrid, bin_points, pillar_points
+from tallymark.modalities.lidar.painting import paint, painted_columns
 from tallymark.modalities.lidar.recipe import LidarRecipe
 
 GROUND_RANGE = 25.0
 """Metres around the lidar in which the height of the ground is estimated."""
 GROUND_STEP = 0.1
 """Metres per bin of the histogram of ground heights."""
+PLAIN = LidarRecipe()
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 """The quaternion of no rotation."""
 ALL_ROUND = 180.0
@@ -27,7 +29,7 @@ ALL_ROUND = 180.0
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """points: (n, 5) x forward, y left, z up, intensity, and seconds before the sample.
+    """points: (n, 5 or more) x forward, y left, z up, intensity, seconds before the sample, and painted columns.
 
     pose: of this frame in the frame that the truth of the data set is in.
     """
@@ -36,19 +38,20 @@ class Scan:
     pose: Poses
 
 
-def read_scan(catalog: Catalog, item: int, sweeps: int = 1) -> Scan:
+def read_scan(catalog: Catalog, item: int, recipe: LidarRecipe = PLAIN) -> Scan:
     """The sweep of an item, with those before it where they are known; a `BadMedia` if it cannot be read.
 
     Where no table has poses, the truth is in the frame of the lidar, and the height of the ground is estimated.
     """
     if catalog.drive is not None:
-        return Scan(catalog.drive.points(item, sweeps, "ego"), catalog.drive.ego_pose(item))
+        points = catalog.drive.points(item, recipe.sweeps, "ego")
+        return Scan(paint(points, catalog.drive, item, recipe), catalog.drive.ego_pose(item))
     points = read_sweep(path_of(catalog, item))
     points = points[np.isfinite(points[:, :3]).all(axis=1)]
     ground = estimate_ground_height(points)
     own = np.column_stack([points[:, :4], np.zeros(len(points))]).astype(np.float32)
     own[:, 2] -= ground
-    return Scan(own, Poses.of(UPRIGHT, (0, 0, ground)))
+    return Scan(paint(own, None, item, recipe), Poses.of(UPRIGHT, (0, 0, ground)))
 
 
 def bev_grid(recipe: LidarRecipe) -> BEVGrid:
@@ -56,7 +59,8 @@ def bev_grid(recipe: LidarRecipe) -> BEVGrid:
     if recipe.z_min >= recipe.z_max:
         found = f"z_min={recipe.z_min:g} z_max={recipe.z_max:g}"
         raise BadInput(Problem("bad_option", "recipe", found, "z_min below z_max", "give e.g. z_min=-2 z_max=4"))
-    grid = BEVGrid(recipe.bev_range, recipe.z_min, recipe.z_max, recipe.voxel_size, recipe.height_bins)
+    heights = recipe.z_min, recipe.z_max
+    grid = BEVGrid(recipe.bev_range, *heights, recipe.voxel_size, recipe.height_bins, painted_columns(recipe))
     if grid.side % BLOCK or abs(grid.side * grid.voxel_size - 2 * grid.bev_range) > grid.voxel_size / 1000:
         side = max(round(grid.side / BLOCK), 1) * BLOCK
         found = f"bev_range={recipe.bev_range:g} voxel_size={recipe.voxel_size:g}"

@@ -8,15 +8,21 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from tallymark.data.annotations import Annotations
+from tallymark.data.items import Items
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import Poses, quaternion_from_yaw, transform_cuboids
 from tallymark.synthetic.streams import make_each, stream
+from tallymark.synthetic.street.bodies import CLASSES
 from tallymark.synthetic.street.camera import Camera
+from tallymark.synthetic.street.map import cell_center
 from tallymark.synthetic.street.raycast import Lidar
 from tallymark.synthetic.street.world import STEP, Street, make_street
 
-AREA = ((1000.0, 2500.0), (600.0, 2800.0))
-"""Ranges of x and y in world coordinates (metres) in which drives begin."""
+SPREAD = 20.0
+"""Metres that a drive is away from the centre of its cell, at most, along each axis."""
+ALTITUDE = (-24.0, -16.0)
+"""Range of z in world coordinates in which drives begin."""
 FIRST_DAY = 1_546_300_800
 """The first day of 2019 in seconds since 1970."""
 DAYS = 200
@@ -109,8 +115,10 @@ def make_drive(path: tuple[int, ...], frames: int, traffic: float, rig: Rig) -> 
     """The drive of a random stream (seed, …)."""
     rng = stream(*path, 0)
     street = make_street(rng, frames, traffic)
-    corner = [*(rng.uniform(*side) for side in AREA), rng.uniform(-24, -16)]
-    home = Poses(quaternion_from_yaw(rng.uniform(-np.pi, np.pi, 1)), np.array([corner]))
+    place = [*rng.uniform(-SPREAD, SPREAD, 2), rng.uniform(*ALTITUDE)]
+    turn = Poses(quaternion_from_yaw(rng.uniform(-np.pi, np.pi, 1)), np.zeros((1, 3)))
+    middle = turn.apply(street.pose(frames * STEP / 2).translation) * [1, 1, 0]
+    home = Poses(turn.rotation, np.array([[*cell_center(path[-1], frames), 0.0]]) + place - middle)
     # The lidar faces backwards and is not quite level, as on the real vehicles.
     about_z = np.pi + rng.normal(0, 0.01)
     tilt = rng.normal(0, 0.008, 2)
@@ -161,16 +169,9 @@ def record(drive: Drive, frame: int, lidar: Lidar, save: Save) -> Frame:
     )
 
 
-def map_of(drives: list[Drive]) -> bytes:
-    """A PNG map of the streets of all drives: 1 m per pixel, north up, with a margin of 300 m."""
-    (left, right), (bottom, top) = ((low - 300, high + 300) for low, high in AREA)
-    image = np.full((int(top - bottom), int(right - left), 3), 230, np.uint8)
-    for drive in drives:
-        road = drive.street.road
-        along = np.linspace(-110, 250, 91)
-        for place, half in ((road.place, road.half), (road.place_across, road.crossing_half)):
-            x, y, _ = place(along, np.zeros(91))
-            east, north, _ = drive.home.apply(np.stack([x, y, np.zeros(91)], axis=1)).T
-            line = np.stack([east - left, top - north], axis=1).round().astype(np.int32)
-            cv2.polylines(image, [line], False, (90, 90, 90), round(2 * half))
-    return cv2.imencode(".png", image)[1].tobytes()
+def truth_of(ids: list[str], frames: list[Frame]) -> Annotations[Cuboids]:
+    """The truth of key frames with these ids."""
+    cuboids = Cuboids(*np.concatenate([np.stack(frame.cuboids.columns) for frame in frames], axis=1))
+    label = np.concatenate([frame.label for frame in frames])
+    item = np.repeat(np.arange(len(ids)), [len(frame.label) for frame in frames])
+    return Annotations.from_rows(Items.of(ids), item, cuboids, label=label, classes=CLASSES)

@@ -6,13 +6,14 @@ Every row has a token of 64 hexadecimal digits, by which other rows refer to it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from tallymark.geometry.poses import Poses, quaternion_from_yaw
 from tallymark.synthetic.street.bodies import CLASSES
 from tallymark.synthetic.street.drive import Drive, Frame, Sensor
+from tallymark.synthetic.street.map import DRIVES, draw_map
 
 Row = dict[str, object]
 ACTIONS = (
@@ -42,7 +43,8 @@ TABLES = (
 )
 ANSWERS = ("instance", "sample_annotation")
 """Tables that are missing in a test set."""
-MAP = "maps/map_raster_palo_alto.png"
+MAP = "maps/map_raster_palo_alto{}.png"
+"""The file of a map; the second has `_2` in its name."""
 CITY = "Palo Alto"
 
 
@@ -89,8 +91,23 @@ def tables_of(seed: int, drives: Sequence[Drive], frames: Sequence[Sequence[Fram
         _add_scene(tables, drive, of_drive)
         _add_recordings(tables, drive, of_drive)
         _add_annotations(tables, drive, of_drive)
-    tables.add("map", tables.token("map"), log_tokens=tables.tokens("log"), category="semantic_prior", filename=MAP)
+    logs = tables.tokens("log")
+    for at in range(0, len(drives), DRIVES):
+        own, name = logs[at : at + DRIVES], _map_file(at)
+        tables.add("map", tables.token("map", at), log_tokens=own, category="semantic_prior", filename=name)
     return tables
+
+
+def maps_of(drives: Sequence[Drive], frames: int) -> Iterator[tuple[str, bytes]]:
+    """The maps of drives of this many key frames each: names as in the tables, and PNG files."""
+    for at in range(0, len(drives), DRIVES):
+        own = drives[at : at + DRIVES]
+        yield _map_file(at), draw_map([drive.street.road for drive in own], [drive.home for drive in own], frames)
+
+
+def _map_file(drive: int) -> str:
+    """The file of the map of a drive, by its number."""
+    return MAP.format(f"_{drive // DRIVES + 1}" if drive >= DRIVES else "")
 
 
 def _neighbours(tokens: Sequence[str], at: int) -> Row:

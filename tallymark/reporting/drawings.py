@@ -1,0 +1,42 @@
+"""Drawings of predictions: an image file of each item, and of each of its cameras."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from tallymark.core.parallel import in_threads
+from tallymark.data.annotations import Annotations
+from tallymark.data.catalog import Catalog
+from tallymark.formats.event_tables import table_paths
+from tallymark.io.media import BadMedia
+from tallymark.modalities.render import renderer_of
+
+QUALITY = 90
+"""Of the JPEG files."""
+
+
+def write_drawings(catalog: Catalog, predictions: Annotations[Any], items: np.ndarray, folder: Path) -> list[Path]:
+    """Draw the items at these indices with their predictions, and with the truth where it is known.
+
+    Returns
+    -------
+    The files, named after the item, and after the camera where there is one; none of an item that cannot be read.
+    """
+    renderer = renderer_of(catalog)
+    stems = table_paths(folder, [catalog.items.ids[item] for item in items.tolist()], "")
+
+    def write(at: int) -> list[Path]:
+        try:
+            drawn = renderer.drawings(catalog, predictions, int(items[at]))
+        except BadMedia:  # reported when it was predicted
+            return []
+        paths = [stems[at].with_name(f"{stems[at].name}{'_' if view else ''}{view}.jpg") for view in drawn]
+        for path, image in zip(paths, drawn.values(), strict=True):
+            Image.fromarray(image).save(path, quality=QUALITY)
+        return paths
+
+    return [path for paths in in_threads(write, range(len(items)), "drawing predictions") for path in paths]
