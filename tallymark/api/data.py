@@ -11,6 +11,7 @@ from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, challenge
 from tallymark.data.catalog import Catalog
 from tallymark.data.exclusions import read_exclusions
+from tallymark.formats.unread import find_unread
 
 if TYPE_CHECKING:
     from tallymark.data.folds import Folds
@@ -45,7 +46,9 @@ def read_folder(
     """The data set without excluded items, whose problems do not count; None if it cannot be used."""
     exclusions = None if exclude is None else read_exclusions(exclude, problems)
     found = Problems(EVERY)
-    catalog: Catalog | None = what.module("read").read(folder, rule_options, found)
+    reader = what.module("read")
+    catalog: Catalog | None = reader.read(folder, rule_options, found)
+    (found if catalog is None else catalog.notes).merge(find_unread(folder, catalog, getattr(reader, "FORMATS", "")))
     if exclusions is None:
         problems.merge(found)
         return catalog

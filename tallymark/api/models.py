@@ -85,6 +85,7 @@ def train(
     catalog = read(name, folder, exclude=exclude, **given)
     problems = Problems(EVERY)
     _report_missing_inputs(catalog, chosen, problems)
+    problems.merge(catalog.notes)
     also = [read(name, path, **given) for path in extra_data]
     if pseudo is not None:
         also.append(_pseudo_labelled(chosen.weights, name, pseudo, given, problems))

@@ -1,7 +1,8 @@
-"""Annotation formats of the field: COCO, YOLO, KITTI, Raven and Audacity are read as catalogs, like official files.
+"""Annotation formats of the field: COCO, YOLO, Pascal VOC, KITTI, Raven and Audacity.
 
-Each `read_*` function returns None if the folder has none of its formats, so that it can be read another way.
-nuScenes results are one file of predictions instead of a data set. The `write_*` functions export results.
+They are read as catalogs, like official files. Each `read_*` function returns None if the folder has none of its
+formats, so that it can be read another way. nuScenes results are one file of predictions instead of a data set. The
+`write_*` functions export results.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tallymark.formats.event_tables import catalog_of_events
 from tallymark.formats.kitti import read_kitti
 from tallymark.formats.nuscenes import read_nuscenes, write_nuscenes
 from tallymark.formats.raven import read_selection_tables, write_raven
+from tallymark.formats.voc import read_voc
 from tallymark.formats.yolo import read_yolo
 from tallymark.io.folders import Folder
 
@@ -33,8 +35,8 @@ __all__ = [
 
 
 def read_boxes(listed: Folder, problems: Problems) -> Catalog | None:
-    """Images with bounding boxes, from COCO or YOLO files."""
-    return read_coco_boxes(listed, problems) or read_yolo(listed, problems)
+    """Images with bounding boxes, from COCO, YOLO or Pascal VOC files."""
+    return read_coco_boxes(listed, problems) or read_yolo(listed, problems) or read_voc(listed, problems)
 
 
 def read_masks(listed: Folder, shape: tuple[int, int], problems: Problems) -> Catalog | None:

@@ -8,12 +8,17 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from tallymark.core.problems import Problem, Problems
 
+HEIC_SUFFIXES = {".heic", ".heif"}
+"""Photographs of phones; the extra `heic` reads them."""
 IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"}
-AUDIO_SUFFIXES = {".wav", ".flac", ".aif", ".aiff", ".ogg"}
+if find_spec("pillow_heif") is not None:
+    IMAGE_SUFFIXES |= HEIC_SUFFIXES
+AUDIO_SUFFIXES = {".wav", ".flac", ".aif", ".aiff", ".ogg", ".mp3", ".opus"}
 LIDAR_SUFFIXES = {".bin"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from functools import cache
 from pathlib import Path
 
 import cv2
@@ -11,7 +12,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 from PIL.TiffImagePlugin import IMAGELENGTH, IMAGEWIDTH, TiffImageFile
 
-from tallymark.io.folders import IMAGE_SUFFIXES
+from tallymark.io.folders import HEIC_SUFFIXES, IMAGE_SUFFIXES
 from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, digest, read_bytes
 
 warnings.filterwarnings("ignore", module=r"PIL\.")  # of malformed metadata and of large images
@@ -23,6 +24,9 @@ TRAILER = 1 << 12
 PILLOW_ERRORS = (OSError, ValueError, SyntaxError, KeyError, Image.DecompressionBombError)
 """Exceptions of Pillow for images that it cannot read."""
 EXIF_ORIENTATION = 0x0112
+HEIC_MARK = b"ftyp"
+HEIC_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"}
+"""What follows the size and the mark at the beginning of a HEIC image, whatever its name."""
 REDUCED = {8: cv2.IMREAD_REDUCED_GRAYSCALE_8, 4: cv2.IMREAD_REDUCED_GRAYSCALE_4, 2: cv2.IMREAD_REDUCED_GRAYSCALE_2}
 
 
@@ -42,6 +46,8 @@ def read_grey(path: Path) -> np.ndarray:
 
 def image_size(path: Path) -> tuple[int, int]:
     """Width and height from the header, in the orientation of the EXIF metadata."""
+    if path.suffix.lower() in HEIC_SUFFIXES:
+        _register_heic()
     try:
         with Image.open(path) as image:
             return _oriented_size(image)
@@ -53,7 +59,7 @@ def inspect_image(path: Path) -> Inspection:
     """Decode all of an image. JPEGs are decoded at reduced size: all of the file is read, at a third of the cost."""
     data = read_bytes(path)
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with _open(data) as image:
             width, height = _oriented_size(image)
     except PILLOW_ERRORS as error:
         raise _bad_media(error) from None
@@ -77,10 +83,28 @@ def _decode(data: bytes, flag: int) -> np.ndarray | None:
 def _decode_with_pillow(data: bytes) -> np.ndarray:
     """For formats that OpenCV does not know, and for the reason why a file cannot be read."""
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with _open(data) as image:
             return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
     except PILLOW_ERRORS as error:
         raise _bad_media(error) from None
+
+
+def _open(data: bytes) -> Image.Image:
+    """An image by Pillow, with the opener for HEIC where one is needed."""
+    if data[4:8] == HEIC_MARK and data[8:12] in HEIC_BRANDS:
+        _register_heic()
+    return Image.open(io.BytesIO(data))
+
+
+@cache
+def _register_heic() -> None:
+    """Let Pillow open HEIC images, which needs the extra `heic`."""
+    try:
+        import pillow_heif
+    except ImportError:
+        remedy = "pip install 'tallymark[heic]', or convert it to JPEG"
+        raise BadMedia("unread_media", "a HEIC image", remedy) from None
+    pillow_heif.register_heif_opener()
 
 
 def _oriented_size(image: Image.Image) -> tuple[int, int]:

@@ -397,7 +397,7 @@ def test_synth_writes_all_items_or_nothing(tmp_path: Path) -> None:
     assert "a whole number above 0" in run("synth", "food", tmp_path / "other", "size=0", code=2)
     assert not (tmp_path / "other").exists()
     assert "not_empty" in run("synth", "food", tmp_path / "set", code=2)
-    assert "valid: 6 items, no truth" in run("check", "wheat", tmp_path / "set")
+    assert "a table of columns img_name, label" in run("check", "wheat", tmp_path / "set", code=2)
 
 
 def test_an_option_given_as_an_assignment_is_explained(tmp_path: Path) -> None:

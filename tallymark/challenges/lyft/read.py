@@ -18,11 +18,11 @@ from tallymark.io.lidar import SWEEP, inspect_sweep
 
 COLUMNS = 5
 LYFT_SWEEP = replace(SWEEP, inspect=partial(inspect_sweep, columns=COLUMNS))
+FORMATS = "KITTI"
 
 
 def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
-    listed = open_folder(folder, problems)
-    if listed is None:
+    if (listed := open_folder(folder, problems)) is None:
         return None
     if not listed.named("sample.json"):
         foreign = read_cuboids(listed, dialect.CLASSES, problems)

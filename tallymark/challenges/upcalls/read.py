@@ -16,6 +16,7 @@ from tallymark.io.folders import open_folder
 SCHEMAS = ({"filename", "timestamp"}, {"filename", "start", "end"})
 ANSWERS = ("solution", "sample_submission", "submission", "folds", "problems")
 """Prefixes of the names of tables that are not annotations."""
+FORMATS = "Raven selection tables or Audacity label tracks"
 
 
 def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:

@@ -19,6 +19,7 @@ from tallymark.io.images import IMAGE
 from tallymark.io.tables import read_table
 
 TABLES = {"train": ("train.csv",)}
+FORMATS = "COCO, YOLO or Pascal VOC"
 
 
 def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
