@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 
 from tallymark.core.humanize import plural
-from tallymark.core.options import parse_options
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.core.registry import Challenge, challenge
 from tallymark.scoring.alignment import PathLike, expected_items, fit_items
@@ -56,7 +55,7 @@ def check(
     exclude: for a folder, a CSV list of items and objects to ignore.
     """
     what = challenge(name)
-    chosen = parse_options(what.rule_options, rule_options)
+    chosen = what.parse_rule_options(rule_options, path if Path(path).is_dir() else against)
     if Path(path).is_dir():
         return _check_folder(what, Path(path), chosen, exclude)
     return _check_submission(what, path, chosen, against)

@@ -81,7 +81,6 @@ def train(
     if minutes is not None and not minutes > 0:
         remedy = "give e.g. 10, or leave it out"
         raise BadInput(Problem("bad_option", "train", f"minutes={minutes:g}", "a number above 0", remedy))
-    parsed = parse_options(what.rule_options, given)
     catalog = read(name, folder, exclude=exclude, **given)
     problems = Problems(EVERY)
     _report_missing_inputs(catalog, chosen, problems)
@@ -89,9 +88,10 @@ def train(
     also = [read(name, path, **given) for path in extra_data]
     if pseudo is not None:
         also.append(_pseudo_labelled(chosen.weights, name, pseudo, given, problems))
+    classes = () if catalog.truth is None else catalog.truth.classes
     plan = training.TrainingPlan(
         challenge=name,
-        rule=what.rule_on(catalog, parsed, given),
+        rule=what.rule_on(catalog, what.parse_rule_options(given, folder, classes), given),
         catalog=catalog,
         recipe=chosen,
         folder=Path(out),

@@ -7,7 +7,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from tallymark.core.options import parse_options
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, Scoring, challenge
 from tallymark.data.annotations import Annotations
@@ -44,7 +43,7 @@ def score(
     what = challenge(name)
     problems = Problems()
     rule, extra = split_options(what, options)
-    rule_options = parse_options(what.rule_options, rule)
+    rule_options = what.parse_rule_options(rule, truth)
     expected, [pair] = read_pairs(what, truth, [submission], images, rule_options, problems)
     scoring = Scoring(Path(truth), expected, rule_options, rule | extra, problems)
     rule_options = what.complete_rule_options(scoring)
@@ -106,7 +105,7 @@ def compare(
     """
     what = challenge(name)
     problems = Problems()
-    chosen = parse_options(what.rule_options, rule_options)
+    chosen = what.parse_rule_options(rule_options, truth)
     _, pairs = read_pairs(what, truth, [a, b], images, chosen, problems)
     scores = (what.score(*problems.checked(pair), chosen) for pair in pairs)
     return compare_scores(*scores, seed=seed, resamples=resamples)
@@ -127,7 +126,7 @@ def repair(
     """
     what = challenge(name)
     problems = Problems()
-    chosen = parse_options(what.rule_options, rule_options)
+    chosen = what.parse_rule_options(rule_options, against)
     if Path(submission).resolve() == Path(out).resolve():
         remedy = "name another file: the original is kept"
         raise BadInput(Problem("same_file", str(out), "the submission itself", "another file", remedy))
@@ -136,7 +135,7 @@ def repair(
         readable = what.dialect.read(submission, chosen, Problems())
         like = Items.of([]) if readable is None else readable.items
         expected = problems.checked(expected_items(what, against, chosen, like, problems)).ids.to_list()
-    changes = repair_file(what.dialect, submission, out, expected, chosen)
+    changes = repair_file(what.dialect, submission, out, expected, chosen, what.suffix_optional)
     what.dialect.read(out, chosen, problems)
     problems.raise_if_any()
     return changes
@@ -152,18 +151,20 @@ def write(
 ) -> None:
     """Write predictions as a submission; the file is checked before it gets its name."""
     what = challenge(name)
-    write_submission(what.dialect, annotations, path, parse_options(what.rule_options, rule_options), form)
+    write_submission(
+        what.dialect, annotations, path, what.parse_rule_options(rule_options, classes=annotations.classes), form
+    )
 
 
 def read_truth(name: str, path: PathLike, **rule_options: object) -> Annotations[Any]:
     """Read the official annotations of a challenge."""
     what = challenge(name)
     problems = Problems()
-    return problems.checked(what.dialect.read_truth(path, parse_options(what.rule_options, rule_options), problems))
+    return problems.checked(what.dialect.read_truth(path, what.parse_rule_options(rule_options, path), problems))
 
 
 def read_submission(name: str, path: PathLike, **rule_options: object) -> Annotations[Any]:
     """Read the predictions in a submission."""
     what = challenge(name)
     problems = Problems()
-    return problems.checked(what.dialect.read(path, parse_options(what.rule_options, rule_options), problems))
+    return problems.checked(what.dialect.read(path, what.parse_rule_options(rule_options), problems))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from tallymark.core.card import terms_of
+from tallymark.core.options import parse_options
 from tallymark.core.problems import BadInput, Problem, Problems, nearest
 
 if TYPE_CHECKING:
@@ -108,6 +109,10 @@ def _no_shape(rule_options: Any) -> None:
     return None
 
 
+def _no_data_options(path: Path | None, classes: Sequence[str]) -> Mapping[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True)
 class Challenge:
     """Everything that the core has to know of a challenge.
@@ -119,6 +124,7 @@ class Challenge:
     sparse: a submission lists predictions only, so an item may have no row and any item may be named.
     submission_name: the name that a submission must have, if the organisers want a certain one.
     baseline: the trivial submission whose score is shown beside every other.
+    suffix_optional: ids are file names, and `a` and `a.jpg` are the same item.
 
     Some rules need more than truth and predictions:
 
@@ -127,6 +133,8 @@ class Challenge:
     analyze: the analyses of truth and predictions that the score options ask for, by name.
     rule_options_for: given a catalog, the rule options and those that the user gave: the rule options for items of it.
     mask_shape: the height and width in pixels that rule options prescribe for images whose masks are submitted.
+    data_options: the rule options that follow from a data folder or a file in it (None: none is known), and from the
+        classes of a model.
     """
 
     name: str
@@ -138,6 +146,7 @@ class Challenge:
     dialect: Dialect
     folder: Path
     sparse: bool = False
+    suffix_optional: bool = False
     package: str = ""
     submission_name: str = ""
     baseline: Baseline = NOTHING_FOUND
@@ -146,6 +155,7 @@ class Challenge:
     analyze: Callable[[Annotations[Any], Annotations[Any], Scoring], Mapping[str, Analysis]] = _no_analyses
     rule_options_for: Callable[[Catalog, Any, Mapping[str, Any]], Callable[[Items], Any]] = _same_for_all
     mask_shape: Callable[[Any], tuple[int, int] | None] = _no_shape
+    data_options: Callable[[Path | None, Sequence[str]], Mapping[str, Any]] = _no_data_options
 
     @property
     def terms(self) -> dict[str, str]:
@@ -162,6 +172,13 @@ class Challenge:
             remedy = f"add {name}.py to {self.folder}"
             raise BadInput(Problem("no_part", self.name, f"no {name}.py", "a challenge that has it", remedy))
         return importlib.import_module(f"{self.package}.{name}")
+
+    def parse_rule_options(
+        self, given: Mapping[str, Any], path: str | Path | None = None, classes: Sequence[str] = ()
+    ) -> Any:
+        """The rule options for a data set; those that the user gave come before what the data say."""
+        stated = self.data_options(None if path is None else Path(path), classes)
+        return parse_options(self.rule_options, {**stated, **given})
 
     def rule_on(self, catalog: Catalog, rule_options: Any, given: Mapping[str, Any]) -> Rule:
         """The rule as a function of truth and predictions, for items of a catalog."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import polars as pl
+
+from tallymark.io.folders import IMAGE_SUFFIXES
+
+IMAGE_SUFFIX = re.compile(f"(?:{'|'.join(map(re.escape, sorted(IMAGE_SUFFIXES)))})$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +40,34 @@ class Items:
         joined = pl.DataFrame({"id": ids}).join(self._index, on="id", how="left", maintain_order="left")
         return joined["index"].fill_null(-1).to_numpy()
 
+    def spelled_like(self, known: Items) -> Items:
+        """The same items under the ids of known ones where the two differ only in the suffix of an image file.
+
+        An id that is known stays; where two ids would become the same one, the second stays too.
+        """
+        missing = known.find(self.ids) < 0
+        if not missing.any():
+            return self
+        spelling = _by_stem(known)
+        taken = set(self.ids.filter(pl.Series(~missing)))
+        ids = self.ids.to_list()
+        for at in np.flatnonzero(missing).tolist():
+            other = spelling.get(IMAGE_SUFFIX.sub("", ids[at]))
+            if other is not None and other not in taken:
+                ids[at] = other
+                taken.add(other)
+        return Items(pl.Series("id", ids, dtype=pl.String), self.group, self.line)
+
     @cached_property
     def _index(self) -> pl.DataFrame:
         return pl.DataFrame({"id": self.ids, "index": np.arange(len(self))})
+
+
+def _by_stem(items: Items) -> dict[str, str]:
+    """The id of each name without suffix that only one item has."""
+    stems = [IMAGE_SUFFIX.sub("", one) for one in items.ids]
+    count = Counter(stems)
+    return {stem: one for stem, one in zip(stems, items.ids, strict=True) if count[stem] == 1}
 
 
 def unique_items(ids: pl.Series, line: np.ndarray, group: pl.Series | None = None) -> tuple[Items, np.ndarray]:

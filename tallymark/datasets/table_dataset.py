@@ -9,6 +9,7 @@ from typing import Any
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, Split, concat_splits, file_ids
+from tallymark.datasets.named_files import ids_of_files
 from tallymark.io.folders import Folder, distinct_names, split_of_path
 from tallymark.io.media import Medium
 
@@ -39,7 +40,7 @@ def read_table_dataset(
     notes = Problems(EVERY)
     media = _without_nested_sets(listed, set(present.values()), all_names, notes).ending(medium.suffixes)
     by_split: dict[str, list[Path]] = {split: [] for split in ("train", "val", "test")}
-    own_name = name if present else distinct_names(media, listed.root, name).__getitem__
+    distinct = {} if present else distinct_names(media, listed.root, name)
     for path in media:
         by_split[split_of_path(path, listed.root, "train" if present else "test")].append(path)
     splits = []
@@ -47,7 +48,8 @@ def read_table_dataset(
         table = present.get(split)
         truth = None if table is None else read_truth(table)
         if paths or truth is not None:
-            files = file_ids(paths, own_name, notes, _ids(truth))
+            own = distinct or ids_of_files(paths, listed.root, name, _ids(truth))
+            files = file_ids(paths, own.__getitem__, notes, _ids(truth))
             splits.append(Split(split, files, truth, table, unnamed_are_empty))
     if not splits:
         _report_empty(listed, medium, all_names, problems)

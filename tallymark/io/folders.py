@@ -107,11 +107,14 @@ def test_folder(folder: Path) -> Path:
 
 def split_of_path(path: Path, root: Path, default: str = "train") -> str:
     """The split of a file, by the outermost folder that names one: train, val or test."""
-    for name in path.relative_to(root).parts[:-1]:
-        word = FIRST_WORD.match(name.lower())
-        if word and word[0] in SPLIT_WORDS:
-            return SPLIT_WORDS[word[0]]
-    return default
+    splits = (names_a_split(name) for name in path.relative_to(root).parts[:-1])
+    return next((split for split in splits if split is not None), default)
+
+
+def names_a_split(folder: str) -> str | None:
+    """The split that a folder is named after: train, val or test."""
+    word = FIRST_WORD.match(folder.lower())
+    return SPLIT_WORDS.get(word[0]) if word else None
 
 
 FIRST_WORD = re.compile("[a-z]+")

@@ -85,6 +85,8 @@ def _listed(
     items = expected_items(what, images, rule_options, truth.items, problems)
     if items is None:
         return None
+    if what.suffix_optional:
+        items = items.spelled_like(truth.items)
     at = truth.items.find(items.ids)
     if len(truth.items) and not (at >= 0).any():
         found, expected = f"no id of {path}", "ids that the truth has too"
@@ -117,6 +119,8 @@ def fit_items(
     what: Challenge, predicted: Annotations[Any], items: Items, file: PathLike, rule_options: Any, problems: Problems
 ) -> Annotations[Any]:
     """The predictions under the expected items, with unknown and missing ones as problems."""
+    if what.suffix_optional:
+        predicted = replace(predicted, items=predicted.items.spelled_like(items))
     if not what.sparse:
         return align(predicted, items, rule_options, str(file), problems)
     unknown = np.flatnonzero(items.find(predicted.items.ids) < 0)

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import polars as pl
 
+from tallymark.core.humanize import plural
 from tallymark.core.options import RuleOptions
 from tallymark.core.problems import BadInput, Problem, Problems, clip, shorten
+from tallymark.data.items import Items
 from tallymark.io.tables import BLANKS, Table, read_table, write_table
 from tallymark.submission.dialect import Change, Dialect, Row
+from tallymark.submission.table_checks import without_break_tags
 
 ROW_PROBLEMS = {"field_count", "bad_quote"}
 """Kinds of problems that affect one row; with any other kind the table cannot be repaired."""
@@ -25,16 +28,21 @@ def repair_file(
     target: str | Path,
     expected: Sequence[str] | None,
     rule_options: RuleOptions,
+    suffix_optional: bool = False,
 ) -> list[Change]:
     """Write a valid version of `source` to `target`, and return all changes, ordered by line.
 
     expected: the ids that the submission must have. Rows of other ids are dropped, missing ones are added.
+    suffix_optional: whether `a` and `a.jpg` are the same id, which is then written as expected.
     Raises `BadInput` if the file as a whole cannot be read.
     """
     changes: list[Change] = []
     table, header = _open(dialect, source, rule_options, changes)
     by_item: dict[str, list[Row]] = {}
-    for row in _read_rows(table, header, changes):
+    rows = _read_rows(table, header, changes)
+    if suffix_optional and expected is not None:
+        rows = _spelled_like(rows, expected, changes)
+    for row in rows:
         by_item.setdefault(row.item, []).append(row)
     if expected is not None:
         _fit_to_ids(by_item, expected, changes)
@@ -43,9 +51,9 @@ def repair_file(
         changes.append(Change(row.line, row.item, what, shorten(before), shorten(after)))
 
     repaired: list[dict[str, str]] = []
-    for item, rows in by_item.items():
-        if rows:
-            cells = dialect.repair(rows, rule_options, note)
+    for item, own in by_item.items():
+        if own:
+            cells = dialect.repair(own, rule_options, note)
         else:
             added = dialect.filler(header, rule_options)
             cells = [] if added is None else [added]
@@ -64,6 +72,9 @@ def _open(
     table = read_table(source, problems)
     if table is None or any(problem.kind not in ROW_PROBLEMS for problem in problems):
         raise BadInput(problems)
+    table, tagged = without_break_tags(table)
+    if tagged:
+        changes.append(Change(1, "", "removed tags like </br> at the ends of lines", plural(tagged, "line"), ""))
     header = dialect.columns(table.header, rule_options)
     if header is None:
         found = clip(",".join(table.header))
@@ -96,6 +107,16 @@ def _read_rows(table: Table, header: list[str], changes: list[Change]) -> list[R
                 cells[name] = plain.strip()
         rows.append(Row(line, item, cells))
     return rows
+
+
+def _spelled_like(rows: list[Row], expected: Sequence[str], changes: list[Change]) -> list[Row]:
+    """The rows with their ids as they are expected, with or without the suffix of a file."""
+    items = Items.of(list(dict.fromkeys(row.item for row in rows)))
+    spelling = dict(zip(items.ids, items.spelled_like(Items.of(list(expected))).ids, strict=True))
+    for row in rows:
+        if spelling[row.item] != row.item:
+            changes.append(Change(row.line, row.item, "changed the suffix of the id", row.item, spelling[row.item]))
+    return [row._replace(item=spelling[row.item]) for row in rows]
 
 
 def _fit_to_ids(by_item: dict[str, list[Row]], expected: Sequence[str], changes: list[Change]) -> None:

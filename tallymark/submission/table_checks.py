@@ -2,24 +2,55 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import polars as pl
 
+from tallymark.core.humanize import plural
 from tallymark.core.options import RuleOptions
 from tallymark.core.problems import Problem, Problems, clip, nearest, shorten
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Geometry
-from tallymark.io.tables import Table, read_table
+from tallymark.io.tables import BLANKS, Table, read_table
 
 G = TypeVar("G", bound=Geometry)
 
 SEPARATORS = {";": "semicolons, as spreadsheets do in some countries", "\t": "tabs"}
 """Separators that some files have instead of commas."""
+
+
+BREAK_TAG = r"(?i)\s*<\s*/?\s*br\s*/?\s*>\s*$"
+"""The tag with which some web pages end the lines of their example files."""
+
+
+def without_break_tags(table: Table) -> tuple[Table, int]:
+    """The table without line-break tags at the ends of its lines, and how many lines have one."""
+    last = table.header[-1]
+    tagged = table.cells[last].str.strip_chars_end(BLANKS).str.ends_with(">")
+    if not last.endswith(">") and not tagged.any():
+        return table, 0
+    name = re.sub(BREAK_TAG, "", last)
+    if name in table.header[:-1]:
+        return table, 0
+    cells = table.cells[last].str.replace(BREAK_TAG, "")
+    changed = int((cells != table.cells[last]).sum()) + (name != last)
+    return replace(table, cells=table.cells.drop(last).with_columns(cells.alias(name))), changed
+
+
+def report_break_tags(table: Table, problems: Problems) -> Table:
+    """The table without line-break tags, which are one problem for the whole file."""
+    clean, lines = without_break_tags(table)
+    if lines:
+        found = f"{plural(lines, 'line')} ending in a tag like </br>, as on a web page"
+        remedy = "remove the tags; `tallymark repair` does"
+        problems.add(Problem("break_tag", table.file, found, "plain lines", remedy, line=1))
+    return clean
 
 
 def open_table(path: str | Path, columns: Sequence[str], problems: Problems, *, exactly: bool = False) -> Table | None:
@@ -46,6 +77,8 @@ def bad_header(table: Table, expected: str, remedy: str, problems: Problems) -> 
     for mark, name in SEPARATORS.items():
         if len(table.header) == 1 and mark in table.header[0]:
             remedy = f"separate the fields by commas, not by {name}"
+    if table.header[-1].endswith(">") and without_break_tags(table)[1]:
+        remedy = "remove tags like </br> from the ends of the lines; `tallymark repair` does"
     problems.add(Problem("bad_header", table.file, found, expected, remedy, line=1))
 
 

@@ -323,12 +323,11 @@ def test_a_missing_sample_is_the_only_problem(tmp_path: Path) -> None:
     assert printed["counts"] == {"unreadable": 1}
 
 
-def test_ids_may_lack_the_file_suffix_only_against_a_folder(tmp_path: Path) -> None:
+def test_ids_of_food_may_lack_the_suffix_of_the_file(tmp_path: Path) -> None:
     submission, sample = tmp_path / "s.csv", tmp_path / "sample.csv"
     submission.write_text(GOOD["food"][1])
     sample.write_text("image_name,pred1,pred2,pred3\na.jpg,0,1,2\nb.jpg,0,1,2\n")
-    printed = json.loads(run("check", "food", submission, "--against", sample, "--json", code=2))
-    assert printed["counts"] == {"unknown_id": 2, "missing_id": 2}
+    assert "valid" in run("check", "food", submission, "--against", sample)
     for name in ("a.jpg", "b.jpg"):
         (tmp_path / "test").mkdir(exist_ok=True)
         (tmp_path / "test" / name).touch()

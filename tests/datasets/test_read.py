@@ -190,8 +190,8 @@ def test_a_typing_error_in_a_label_makes_no_classes(tmp_path: Path) -> None:
     with pytest.raises(tallymark.BadInput) as caught:
         tallymark.read("food", tmp_path)
     [problem] = caught.value.problems
-    assert (problem.kind, problem.line, problem.found) == ("unknown_class", 3, "999999999999")
-    assert "class_list.txt" in problem.expected
+    assert (problem.kind, problem.line, problem.found) == ("label_range", 3, "'999999999999'")
+    assert "class_list.txt" in problem.remedy
 
 
 def test_lyft_truth_from_the_tables_is_that_of_the_file(sets: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tallymark.challenges.food import dialect
-from tallymark.challenges.food.rule import RuleOptions, score
+from tallymark.challenges.food.rule import RuleOptions, data_options, score
 from tallymark.core.registry import Baseline, Challenge
 from tallymark.scoring.baseline import most_common_labels
 
@@ -20,4 +20,6 @@ CHALLENGE = Challenge(
     baseline=Baseline(
         "the most common labels for every image", lambda truth, options: most_common_labels(truth, options.k)
     ),
+    suffix_optional=True,
+    data_options=data_options,
 )

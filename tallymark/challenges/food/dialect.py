@@ -16,11 +16,11 @@ from tallymark.core.problems import Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Labels
-from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
+from tallymark.io.folders import IMAGE_SUFFIXES, distinct_names, media_files, test_folder
 from tallymark.io.tables import Table, number_text, read_table, write_table
 from tallymark.io.tokens import NOT_AN_INTEGER, read_numbers
 from tallymark.submission.dialect import Note, Row
-from tallymark.submission.table_checks import bad_header, one_row_each, read_ids
+from tallymark.submission.table_checks import bad_header, one_row_each, read_ids, report_break_tags
 
 FORMS = ("seed", "kaggle")
 ID_NAMES = ("image_name", "img_name")
@@ -28,7 +28,7 @@ ID_NAMES = ("image_name", "img_name")
 
 def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Labels] | None:
     """`image_name,label` (or `img_name`): one class id per photograph."""
-    table = read_table(path, problems)
+    table = _open(path, problems)
     if table is None:
         return None
     id_column = _id_column(table.header)
@@ -41,7 +41,7 @@ def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) 
 
 
 def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Labels] | None:
-    table = read_table(path, problems)
+    table = _open(path, problems)
     if table is None:
         return None
     header = columns(table.header, rule_options)
@@ -53,6 +53,12 @@ def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Ann
     table, ids = read_ids(table, header[0], problems)
     table, items = one_row_each(table, ids, header[0], problems)
     return _labels(table, items, header[1:], rule_options.k, rule_options, problems)
+
+
+def _open(path: str | Path, problems: Problems) -> Table | None:
+    """A table; where it was copied from the web page of the challenge, with a problem for its line-break tags."""
+    table = read_table(path, problems)
+    return None if table is None else report_break_tags(table, problems)
 
 
 def _id_column(header: list[str]) -> str | None:
@@ -97,7 +103,8 @@ def _labels(
     refuse("not_an_integer", lowest == NOT_AN_INTEGER, "class ids as whole numbers", "write 3, not 3.0 or a name")
     outside = (lowest < 0) | (highest >= (np.inf if limit is None else limit))
     expected = f"class ids from 0 {'on' if limit is None else f'to {limit - 1}'}"
-    refuse("label_range", outside, expected, "count classes from 0")
+    remedy = "count classes from 0; for another number of classes, add class_list.txt or give --rule num_classes=N"
+    refuse("label_range", outside, expected, remedy)
     if rule_options.duplicates == "error":
         ranked = np.sort(values, axis=1)
         repeated = (ranked[:, 1:] == ranked[:, :-1]).any(axis=1)
@@ -166,4 +173,6 @@ def _label(text: str) -> int | None:
 
 
 def folder_ids(folder: Path, problems: Problems) -> list[str]:
-    return [path.name for path in media_files(test_folder(folder), IMAGE_SUFFIXES, problems)]
+    root = test_folder(folder)
+    paths = media_files(root, IMAGE_SUFFIXES, problems)
+    return list(distinct_names(paths, root, lambda path: path.name).values())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -10,6 +12,7 @@ import polars as pl
 
 from tallymark.core import options as options_module
 from tallymark.data.annotations import Annotations
+from tallymark.datasets.class_list import count_listed_classes
 from tallymark.geometry import Labels
 from tallymark.scoring.score import Score, item_table, weighted_mean
 
@@ -18,13 +21,20 @@ from tallymark.scoring.score import Score, item_table, weighted_mean
 class RuleOptions(options_module.RuleOptions):
     """Points that the official text leaves open.
 
-    k: labels per row. num_classes: if given (211 in 2018), class ids from there on are errors.
+    k: labels per row. num_classes: class ids from there on are errors; where a list of classes is beside the truth, its
+    number is the default.
     duplicates: the same label twice in a row is allowed (and useless), or an error.
     """
 
     k: int = 3
-    num_classes: int | None = None
+    num_classes: int | None = 211
     duplicates: Literal["allow", "error"] = "allow"
+
+
+def data_options(path: Path | None, classes: Sequence[str]) -> dict[str, int]:
+    """The number of classes, where a model or a list of classes says it."""
+    number = len(classes) or (None if path is None else count_listed_classes(path))
+    return {} if number is None else {"num_classes": number}
 
 
 def score(truth: Annotations[Labels], predicted: Annotations[Labels], rule_options: RuleOptions) -> Score:
