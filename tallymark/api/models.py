@@ -17,12 +17,13 @@ from tallymark.core.humanize import plural
 from tallymark.core.options import parse_options
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, nearest
 from tallymark.core.recipe import Recipe
-from tallymark.core.registry import challenge, challenge_names
+from tallymark.core.registry import Challenge, challenge, challenge_names
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
 from tallymark.inference.predictor import PredictionResult, Predictor
 from tallymark.inference.run import MODEL, Run
 from tallymark.inference.session import Runtime
+from tallymark.inference.time_limit import TimeLimit
 from tallymark.modalities import modality_of
 
 if TYPE_CHECKING:
@@ -212,6 +213,7 @@ def predict(
     form: str | None = None,
     fp_per_hour: float | None = None,
     journal: PathLike | None = None,
+    minutes: float | None = None,
     rule_options: Options | None = None,
     **recipe: object,
 ) -> PredictionResult:
@@ -227,12 +229,16 @@ def predict(
     threads: CPU threads; by default as many as there are free cores.
     fp_per_hour: (recordings) use the score threshold that had at most so many false positives per hour in training.
     journal: a folder that caches raw predictions, so that runs resume and thresholds can be changed instantly.
+    minutes: a time limit for all of it. To keep it, test-time augmentation is reduced; if that is not enough, the items
+        that are left are empty in the submission. The result says which.
     recipe: fields to change, e.g. `tta=8` or `score_threshold=0.4`.
 
     Examples
     --------
     >>> tallymark.predict("wheat", "photographs").predictions.counts  # doctest: +SKIP
     """
+    _check_minutes(minutes, journal)
+    limit = None if minutes is None else TimeLimit(60 * minutes)
     predictor = model if isinstance(model, Predictor) else open_model(model, runtime, threads)
     name = predictor.metadata.challenge
     given = dict(rule_options or {})
@@ -258,11 +264,27 @@ def predict(
     for source, missing in modality_of(own).missing_inputs(catalog, own).items():
         share = f"{missing} of {plural(len(catalog), catalog.medium.noun)}"
         notes.append(f"the model was trained with a {source}, which {share} lack: expect a lower score")
-    result = predictor.predict(catalog, shape, None if journal is None else Path(journal), **changes)
+    result = predictor.predict(catalog, shape, None if journal is None else Path(journal), limit, **changes)
     result.problems.merge(every.notes)
     if out is not None:
         write(name, result.predictions, out, form=form, **given)
-    return replace(result, notes=(*notes, *result.notes, *every.remarks))
+    return replace(result, notes=(*notes, *result.notes, *every.remarks, *_name_note(what, out)))
+
+
+def _check_minutes(minutes: float | None, journal: PathLike | None) -> None:
+    if minutes is not None and not minutes > 0:
+        remedy = "give e.g. 10, or leave it out"
+        raise BadInput(Problem("bad_option", "predict", f"minutes={minutes:g}", "a number above 0", remedy))
+    if minutes is not None and journal is not None:
+        found, remedy = "a time limit and a journal", "leave out the time limit: a journal resumes what was interrupted"
+        raise BadInput(Problem("bad_option", "predict", found, "one of the two", remedy))
+
+
+def _name_note(what: Challenge, out: PathLike | None) -> list[str]:
+    """What is wrong with the name of a submission, where organisers want a certain one."""
+    if out is None or not what.submission_name or Path(out).name == what.submission_name:
+        return []
+    return [f"{what.name} wants its submission to be named {what.submission_name}: rename {Path(out).name}"]
 
 
 def _check_one_threshold(changes: Options, fp_per_hour: float) -> None:

@@ -112,6 +112,10 @@ def predict(
         Path | None,
         typer.Option(help="Folder to cache raw predictions: runs resume, and thresholds can be changed instantly."),
     ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0.01, help="Time limit in minutes: test-time augmentation is dropped first, then items."),
+    ] = None,
     runtime: Annotated[str, typer.Option(help="onnxruntime, or openvino (faster on most CPUs).")] = "onnxruntime",
     threads: Threads = None,
     rule: Rule = None,
@@ -190,6 +194,7 @@ def predict(
             form=form,
             fp_per_hour=fp_per_hour,
             journal=journal,
+            minutes=minutes,
             rule_options=assignments_of(rule),
             **changes_of(recipe, run_predict),
         )

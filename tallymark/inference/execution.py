@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from tallymark.inference.time_limit import TimeLimit
 from tallymark.modalities.base import Modality
 
 MAX_CONCURRENT = 8
@@ -14,13 +15,14 @@ MAX_CONCURRENT = 8
 class Execution:
     """tile_threads: threads that a session gives to one tile. concurrent_tiles: tiles inferred side by side.
 
-    readers: threads that open items. prefetch: items opened ahead of inference.
+    readers: threads that open items. prefetch: items opened ahead of inference. limit: of the time for all of it.
     """
 
     tile_threads: int
     concurrent_tiles: int
     readers: int = 2
     prefetch: int = 4
+    limit: TimeLimit = field(default_factory=TimeLimit, compare=False)
 
 
 def plan_execution(modality: Modality, cores: int) -> Execution:

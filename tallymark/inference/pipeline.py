@@ -24,6 +24,7 @@ from tallymark.detector.tta import tta_transforms
 from tallymark.geometry.poses import Poses, concat_poses, transform_cuboids
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.execution import Execution
+from tallymark.inference.time_limit import LATE
 from tallymark.io.media import BadMedia
 from tallymark.modalities import modality_of
 from tallymark.modalities.base import UNREADABLE, ModelInput, Tile
@@ -82,7 +83,12 @@ def infer_items(
     """The same, calling `advance` after each item."""
     size = np.full((len(catalog), 2), np.nan)
     items = load(catalog, recipe, problems, execution)
-    tiles = tile(items, size, advance)
+
+    def count() -> None:
+        advance()
+        execution.limit.count_item()
+
+    tiles = tile(items, size, count)
     decoded = run(tiles, models, recipe, classes, execution)
     return collect(decoded, catalog.items, size, recipe, classes)
 
@@ -95,13 +101,25 @@ def load(catalog: Catalog, recipe: Recipe, problems: Problems, execution: Execut
         name, expected = catalog.items.ids[item], f"a readable {catalog.medium.noun}"
         problems.add(Problem(bad.kind, catalog.place(item), bad.found, expected, bad.remedy, item=name))
 
+    def report_late(item: int, found: str) -> None:
+        name, remedy = catalog.items.ids[item], "give more minutes, or models and settings that take less"
+        expected = "a prediction within the time limit"
+        problems.add(Problem(LATE, catalog.place(item), found, expected, remedy, item=name))
+
     def up_to_damage(item: int, tiles: Iterable[Tile]) -> Iterator[Tile]:
         try:
-            yield from tiles
+            for number, one in enumerate(tiles):
+                if number and execution.limit.reached:  # what was opened in time has at least one tile
+                    report_late(item, "predicted in part")
+                    return
+                yield one
         except BadMedia as bad:
             note(item, bad)
 
     def open_item(item: int) -> LoadedItem:
+        if execution.limit.reached:
+            report_late(item, "not predicted")
+            return LoadedItem(item, UNREADABLE)
         try:
             opened = modality.open(catalog, item, recipe)
         except BadMedia as bad:
@@ -137,7 +155,7 @@ def run(
 
     def decode(loaded: LoadedTile) -> DecodedTile:
         item, one = loaded
-        outputs = ensemble(rasterize(one.data), models, recipe)
+        outputs = ensemble(rasterize(one.data), models, recipe, execution.limit.affordable(recipe.tta))
         read = coder.read_outputs(outputs, one.inside, recipe, groups, peak_distance)
         shifted = read._replace(x=read.x + one.x / recipe.stride, y=read.y + one.y / recipe.stride)
         return DecodedTile(item, shifted, item.input.scale * (one.x + one.inside[2]))
@@ -157,12 +175,12 @@ def infer_outputs(
             yield loaded.item.number, ensemble(rasterize(loaded.tile.data), models, recipe)
 
 
-def ensemble(grid: np.ndarray, models: Sequence[Model], recipe: Recipe) -> Outputs:
-    """The outputs for one input, the mean over test-time augmentations and models."""
+def ensemble(grid: np.ndarray, models: Sequence[Model], recipe: Recipe, tta: int | None = None) -> Outputs:
+    """The outputs for one input, the mean over test-time augmentations and models. tta: in place of the recipe's."""
     coder = CODERS[recipe.task]
     modality = modality_of(recipe)
     results: list[Outputs] = []
-    for transform in tta_transforms(recipe.tta):
+    for transform in tta_transforms(recipe.tta if tta is None else tta):
         batch = modality.apply_tta(grid, transform, recipe)[None]
         for model in models:
             outputs = {name: part[0] for name, part in model(batch).items()}

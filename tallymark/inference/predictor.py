@@ -20,6 +20,7 @@ from tallymark.inference.pipeline import infer
 from tallymark.inference.postprocess import postprocess
 from tallymark.inference.recall_curve import OperatingPoint, RecallCurve
 from tallymark.inference.session import Runtime, Session
+from tallymark.inference.time_limit import TimeLimit
 from tallymark.modalities import modality_of
 
 
@@ -60,6 +61,7 @@ class Predictor:
         catalog: Catalog,
         shape: tuple[int, int] | None = None,
         journal: Path | None = None,
+        limit: TimeLimit | None = None,
         **changes: object,
     ) -> PredictionResult:
         """Predict every item of a catalog.
@@ -68,6 +70,7 @@ class Predictor:
         ----------
         shape: (masks) height and width that the images must have; without it they must only be alike.
         journal: a folder that caches candidates, so that runs resume and thresholds can be changed instantly.
+        limit: of the time: test-time augmentation is reduced to keep it; then items are left out, as problems.
         changes: fields of the recipe, such as `tta` or `score_threshold`.
         """
         if "score_threshold" in changes:  # one threshold is meant for all classes
@@ -80,14 +83,16 @@ class Predictor:
             refuse_sizes(catalog, shape)
         problems = Problems(EVERY)
         classes = self.metadata.classes
+        limit = limit or TimeLimit()
+        limit.start(len(catalog), recipe.tta)
         if journal is None:
-            execution = self.sessions[0].execution
+            execution = replace(self.sessions[0].execution, limit=limit)
             candidates = infer(catalog, self.sessions, recipe, problems, classes=classes, execution=execution)
         else:
             candidates = infer_with_journal(journal, catalog, self.sessions, recipe, problems, classes)
         predictions = replace(postprocess(candidates, recipe), classes=classes)
         note = "" if "image_size" in changes else modality.resolution_note(candidates.size, recipe)
-        notes = (note,) if note else ()
+        notes = (*((note,) if note else ()), *limit.notes(catalog.medium.noun, problems))
         return PredictionResult(predictions, candidates, recipe, problems, catalog, self.metadata, notes)
 
     def operating_point(self, fp_per_hour: float) -> OperatingPoint:

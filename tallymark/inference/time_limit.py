@@ -1,0 +1,73 @@
+"""A time limit for a prediction: test-time augmentation is reduced first; then items are left out, and named."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+from tallymark.core.humanize import plural
+from tallymark.core.problems import Problems
+
+RESERVE = 0.05
+"""Share of the time that is kept for post-processing and writing."""
+LATE = "time_limit"
+"""The kind of problem of an item that there was no time for."""
+MEASURED = 2
+"""Items after which their pace is trusted."""
+
+
+class TimeLimit:
+    """How much test-time augmentation there is time for, while items are predicted one after the other.
+
+    seconds: from now on.
+    """
+
+    def __init__(self, seconds: float = math.inf, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.seconds = seconds
+        self._deadline = clock() + seconds * (1 - RESERVE)
+        self.start(0, 1)
+
+    def start(self, items: int, tta: int) -> None:
+        """Begin to predict. items: how many there are. tta: the transforms that are asked for."""
+        self.items = items
+        self.asked = self.tta = tta
+        self.done = 0
+        self.reduced_after: int | None = None
+        self._since = (self.clock(), 0)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the time is over."""
+        return self.clock() >= self._deadline
+
+    def affordable(self, tta: int) -> int:
+        """The number of transforms that there is time for, of those asked for."""
+        return tta if math.isinf(self.seconds) else min(tta, self.tta)
+
+    def count_item(self) -> None:
+        """Note that an item was predicted; if the others would take too long at this pace, halve the transforms."""
+        if math.isinf(self.seconds):
+            return
+        self.done += 1
+        began, before = self._since
+        now = self.clock()
+        measured = self.done - before
+        expected = (now - began) / measured * (self.items - self.done)
+        if self.tta > 1 and measured >= MEASURED and expected > self._deadline - now:
+            self.tta //= 2
+            self.reduced_after = self.done if self.reduced_after is None else self.reduced_after
+            self._since = (now, self.done)
+
+    def notes(self, noun: str, problems: Problems) -> list[str]:
+        """What was dropped, for the user. noun: of an item. problems: of the prediction."""
+        minutes = f"time limit of {self.seconds / 60:g} min"
+        notes = []
+        if self.reduced_after is not None:
+            after = f"after {self.reduced_after} of {plural(self.items, noun)}"
+            notes.append(f"{minutes}: test-time augmentation was reduced from tta={self.asked} to {self.tta} {after}")
+        late = sum(problem.kind == LATE for problem in problems)
+        if late:
+            notes.append(f"{minutes}: {late} of {plural(self.items, noun)} not predicted, or only in part")
+        return notes
