@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,8 +77,9 @@ def folds(
     """
     from tallymark.data.folds import make_folds
 
-    catalog = read(name, folder, exclude=exclude, **rule_options)
-    return make_folds(catalog, folds, seed, leave_one_out=leave_one_out)
+    catalog = read(name, folder, exclude=exclude, **rule_options).with_media()
+    made = make_folds(catalog, folds, seed, leave_one_out=leave_one_out)
+    return replace(made, notes=catalog.notes)
 
 
 def explore(
@@ -105,6 +107,7 @@ def explore(
     catalog = read_folder(what, Path(folder), parse_options(what.rule_options, rule_options), exclude, problems)
     if catalog is None:
         raise BadInput(problems)
+    catalog = catalog.with_media()
     problems.merge(catalog.notes)
     write_page(catalog, f"{what.title}: {folder}", Path(out), problems=problems, seed=seed)
 

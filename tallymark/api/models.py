@@ -82,11 +82,12 @@ def train(
     if minutes is not None and not minutes > 0:
         remedy = "give e.g. 10, or leave it out"
         raise BadInput(Problem("bad_option", "train", f"minutes={minutes:g}", "a number above 0", remedy))
-    catalog = read(name, folder, exclude=exclude, **given)
+    catalog = read(name, folder, exclude=exclude, **given).with_media()
     problems = Problems(EVERY)
     _report_missing_inputs(catalog, chosen, problems)
-    problems.merge(catalog.notes)
-    also = [read(name, path, **given) for path in extra_data]
+    also = [read(name, path, **given).with_media() for path in extra_data]
+    for one in (catalog, *also):
+        problems.merge(one.notes)
     if pseudo is not None:
         also.append(_pseudo_labelled(chosen.weights, name, pseudo, given, problems))
     classes = () if catalog.truth is None else catalog.truth.classes
@@ -185,7 +186,9 @@ def _pseudo_labelled(run: str, name: str, folder: PathLike, rule_options: Option
     if catalog.labelled.all():
         found, remedy = f"truth for all of {len(catalog)} items", "give it by --extra-data, or name another folder"
         raise BadInput(Problem("no_unlabelled", str(folder), found, "items without truth", remedy))
-    result = predictor.predict(catalog.select(~catalog.labelled))
+    unlabelled = catalog.select(~catalog.labelled).with_media()
+    result = predictor.predict(unlabelled)
+    problems.merge(unlabelled.notes)
     problems.merge(result.problems)
     truth = result.predictions
     if CODERS[result.recipe.task].ranked:  # of a ranking, the most probable class only

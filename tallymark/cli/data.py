@@ -53,7 +53,7 @@ def folds(
     """
     with problems_as_output(json_):
         from tallymark.api.data import folds as make_folds
-        from tallymark.core.console import console, print_line, show_table
+        from tallymark.core.console import console, print_line, show_problems, show_table
 
         options = assignments_of(rule)
         made = make_folds(
@@ -61,8 +61,10 @@ def folds(
         )
         made.save(out)
         if json_:
-            print_json({"out": str(out), "folds": made.table.to_dicts()})
+            print_json({"out": str(out), "folds": made.table.to_dicts(), "notes": made.notes.as_dict()})
         else:
+            if made.notes:
+                show_problems(made.notes, console())
             show_table("folds", made.table.columns, made.table.rows(), console())
             print_line(f"written to {out}")
 

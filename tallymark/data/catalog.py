@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tallymark.data.drive import Drive
 
 NO_GROUP = "(none)"
+SHOWN = 3
+"""Missing files that a row about many of them names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,18 @@ class Catalog:
         """The items of these splits: `catalog.in_split("train")`."""
         return self.select(self.split.is_in(names).to_numpy())
 
+    def with_media(self) -> Self:
+        """The items whose file is there; the others are noted in one row. A `BadInput` if there is no file at all."""
+        present = self.files.is_not_null().to_numpy()
+        if present.all():
+            return self
+        notes = Problems(EVERY)
+        notes.merge(self.notes)
+        notes.add(missing_media(self))
+        if not present.any():
+            raise BadInput(notes)
+        return replace(self.select(present), notes=notes)
+
     def with_truth(self) -> LabelledCatalog:
         """The labelled items; a `BadInput` if there are none."""
         labelled = self if self.labelled.all() else self.select(self.labelled)
@@ -134,6 +148,20 @@ class Split:
     table: Path | None = None
     unnamed_are_empty: bool = False
     names: Sequence[str] = ()
+
+
+def missing_media(catalog: Catalog) -> Problem:
+    """One row about all items without a file."""
+    missing = catalog.files.is_null()
+    ids, noun = catalog.items.ids.filter(missing), catalog.medium.noun
+    tables = catalog.tables.filter(missing).unique()
+    file = tables[0] if len(tables) == 1 and tables[0] else str(catalog.root)
+    expected, remedy = f"a file below {catalog.root} for each {noun}", "get it, or go on without: it is left out"
+    if len(ids) == 1:
+        return Problem("missing_media", file, f"no file for {ids[0]}", expected, remedy, item=ids[0])
+    found = f"{len(ids)} of {len(catalog)} {noun}s without a file: {', '.join(ids.head(SHOWN))}"
+    found += ", …" if len(ids) > SHOWN else ""
+    return Problem("missing_media", file, found, expected, "get them, or go on without: they are left out")
 
 
 def concat_splits(root: Path, medium: Medium, splits: Sequence[Split], problems: Problems) -> Catalog:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import polars as pl
 
-from tallymark.core.problems import BadInput, Problem, Problems
+from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.data.catalog import NO_GROUP, Catalog
 from tallymark.data.checks.media import inspect_all
 from tallymark.data.items import Items
@@ -22,12 +22,16 @@ C = TypeVar("C", bound=Catalog)
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """For each item its fold, counted from 0, its group, and its number of objects."""
+    """For each item its fold, counted from 0, its group, and its number of objects.
+
+    notes: warnings about the data set, such as items that have no fold because their file is missing.
+    """
 
     items: Items
     fold: np.ndarray
     group: pl.Series
     objects: np.ndarray
+    notes: Problems = field(default_factory=lambda: Problems(EVERY))
 
     @property
     def count(self) -> int:

@@ -154,7 +154,7 @@ def hold_out(plan: TrainingPlan) -> list[HeldOutFold]:
         raise BadInput(Problem("bad_option", "recipe", found, f"at most {folds.count}, one for each fold", remedy))
     held_out = []
     root = str(catalog.root)
-    for number in range(recipe.train_folds):
+    for number in _with_objects_first(folds, own)[: recipe.train_folds]:
         train_items, val_items = folds.split(own, number)
         if not len(val_items):
             found = f"no labelled item in fold {number}"
@@ -173,8 +173,29 @@ def _held_out(
     """name: of the model's own folder, where there are several. Leaks between training and evaluation are refused."""
     for extra in plan.extra_data:
         refuse_held_out(extra, val_items)
+    _refuse_empty(plan, train_items, val_items)
     weights = initial_weights(plan.recipe.weights, name, val_items)
     return HeldOutFold(train_items, val_items, plan.folder / name, weights)
+
+
+def _with_objects_first(folds: Folds, catalog: LabelledCatalog) -> list[int]:
+    """The numbers of all folds; those of empty items only come last, because no score can be computed on them."""
+    in_fold, counts = folds.of(catalog), catalog.truth.counts
+    return sorted(range(folds.count), key=lambda fold: (in_fold == fold).any() and not counts[in_fold == fold].any())
+
+
+def _refuse_empty(plan: TrainingPlan, train_items: LabelledCatalog, val_items: LabelledCatalog) -> None:
+    """Refuse to train without a single object, or to evaluate where there is none to find."""
+    root = str(plan.catalog.root)
+    nouns = train_items.truth.shapes.noun[1]
+    noun = plan.catalog.medium.noun
+    remedy = f"add {noun}s with {nouns}, or give other folds (fold_by=items, or --folds FILE)"
+    if not len(train_items.truth) and not any(len(extra.truth or ()) for extra in plan.extra_data):
+        found = f"no {nouns} in the {len(train_items)} {noun}s to train on"
+        raise BadInput(Problem("no_positives", root, found, f"{noun}s with {nouns}", remedy))
+    if not len(val_items.truth):
+        found = f"no {nouns} in the {len(val_items)} held-out {noun}s, so that nothing can be scored"
+        raise BadInput(Problem("no_positives", root, found, f"held-out {noun}s with {nouns}", remedy))
 
 
 def _make_folds(catalog: LabelledCatalog, recipe: Recipe) -> Folds:

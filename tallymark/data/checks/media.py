@@ -10,7 +10,7 @@ import polars as pl
 
 from tallymark.core.parallel import in_threads
 from tallymark.core.problems import Problem, Problems
-from tallymark.data.catalog import Catalog
+from tallymark.data.catalog import Catalog, missing_media
 from tallymark.data.drive import Drive
 from tallymark.data.road_map import read_road_map
 from tallymark.io.images import IMAGE, inspect_image
@@ -18,6 +18,8 @@ from tallymark.io.media import BadMedia, Inspection
 
 Inspections = list[Inspection | BadMedia | None]
 """For each item the inspection of its file, why it cannot be read, or None where it is missing."""
+FEW = 5
+"""Missing files up to which each has a row."""
 Job = tuple[Path | None, Callable[[Path], Inspection]]
 """A file, and the function that inspects it."""
 
@@ -69,6 +71,10 @@ def _report_inspection(
 
 
 def _report_missing(catalog: Catalog, problems: Problems) -> None:
+    """A row for each missing file; one row if they are many, as in a part of a large data set."""
+    if catalog.files.null_count() > FEW:
+        problems.add(missing_media(catalog))
+        return
     expected, remedy = f"a {catalog.medium.noun} below {catalog.root}", "unzip it again, or exclude the item"
     lines = catalog.items.line
     for item in np.flatnonzero(catalog.files.is_null().to_numpy()).tolist():
