@@ -18,6 +18,7 @@ _MODULES = {
         "export_audacity", "export_clips", "export_counts", "export_days", "export_drawings", "export_objects",
         "export_plot", "export_raven", "summarize",
     ),
+    "tallymark.api.metrics": ("export_metrics",),
     "tallymark.api.models": ("find_models", "find_preset", "open_model", "predict", "train"),
     "tallymark.api.score": (
         "by_distance", "compare", "convert", "read_submission", "read_truth", "repair", "score", "write",
@@ -61,6 +62,7 @@ __all__ = [
     "export_counts",
     "export_days",
     "export_drawings",
+    "export_metrics",
     "export_objects",
     "export_plot",
     "export_raven",
@@ -94,6 +96,7 @@ if TYPE_CHECKING:
         export_raven,
         summarize,
     )
+    from tallymark.api.metrics import export_metrics
     from tallymark.api.models import find_models, find_preset, open_model, predict, train
     from tallymark.api.score import by_distance, compare, convert, read_submission, read_truth, repair, score, write
     from tallymark.core.problems import BadInput, Problem

@@ -50,7 +50,8 @@ def score(
     answers, predicted = problems.checked(pair)
     analyses = what.analyze(answers, predicted, replace(scoring, rule_options=rule_options))
     problems.raise_if_any()
-    result = replace(what.score(answers, predicted, rule_options), analyses=analyses)
+    result = what.score(answers, predicted, rule_options)
+    result = replace(result, analyses=analyses, remarks=tuple(problems.remarks))
     return beside_baseline(result, answers, lambda truth, guess: what.score(truth, guess, rule_options), what.baseline)
 
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli import data, models, scores
-from tallymark.cli.score_options import ScoreCommand
+from tallymark.cli import data, metrics, models, scores
+from tallymark.cli.score_options import RuleCommand, ScoreCommand
 
 app = typer.Typer(
     name="tallymark",
@@ -37,16 +37,17 @@ def root(version: Version = False) -> None:
 
 
 app.command("list")(scores.list_)
-app.command()(scores.check)
+app.command(cls=RuleCommand)(scores.check)
 app.command(cls=ScoreCommand)(scores.score)
-app.command()(scores.compare)
+app.command(cls=RuleCommand)(scores.compare)
 app.command()(scores.repair)
 app.command()(scores.convert)
-app.command()(data.explore)
-app.command()(data.folds)
+app.command("export-metrics")(metrics.export_metrics)
+app.command(cls=RuleCommand)(data.explore)
+app.command(cls=RuleCommand)(data.folds)
 app.command()(data.synth)
-app.command()(models.train)
-app.command()(models.predict)
+app.command(cls=RuleCommand)(models.train)
+app.command(cls=RuleCommand)(models.predict)
 app.command()(models.demo)
 
 

@@ -78,7 +78,14 @@ def train(
         if result is None:  # another process of a distributed training prints it
             return
         if json_:
-            print_json({"run": str(out), **result.score.as_dict(), "skipped": result.problems.as_dict()})
+            print_json(
+                {
+                    "run": str(out),
+                    **result.score.as_dict(),
+                    "skipped": result.problems.as_dict(),
+                    "remarks": list(result.evaluated.remarks),
+                }
+            )
         else:
             _show_training(result, out)
 
@@ -88,6 +95,8 @@ def _show_training(result: TrainingResult, out: Path) -> None:
 
     if result.problems:
         show_problems(result.problems, console())
+    for remark in result.evaluated.remarks:
+        print_line(remark)
     result.score.show(console())
     if result.curve is not None:
         rates = " and ".join(f"{result.curve.recall_at(rate):.3f} at {rate}" for rate in (1, 10))

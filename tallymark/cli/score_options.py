@@ -1,4 +1,4 @@
-"""The command `score` with the options that challenges declare.
+"""The options that challenges declare: all of them for `score`, and those that are rule options wherever rules apply.
 
 Declarations are found by importing challenges, which takes longer than all the rest of `tallymark --help`. So they are
 added while a command line is parsed: those of the challenge that it names, or those of all challenges for
@@ -42,6 +42,38 @@ class ScoreCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         return [*super().get_params(ctx), *ctx.meta.get(PARAMETERS, ())]
+
+
+class RuleCommand(TyperCommand):
+    """A command with `--rule`, which takes the declared options that are short for a rule option too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        own = {flag for param in self.params for flag in param.opts} | {"--help"}
+        unknown = {arg.partition("=")[0] for arg in args if arg.startswith("--")} - own
+        declared = _rule_options(_declared_for(args, own)) if unknown or "--help" in args else {}
+        ctx.meta[PARAMETERS] = _parameters(declared)
+        rest: list[str] = super().parse_args(ctx, args)
+        values = {name: ctx.params.pop(name, None) for name in declared}
+        given = [f"{name}={value}" for name, value in values.items() if value is not None]
+        if given:
+            ctx.params["rule"] = [*(ctx.params["rule"] or ()), *given]
+        return rest
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return [*super().get_params(ctx), *ctx.meta.get(PARAMETERS, ())]
+
+
+def _rule_options(declared: Declared) -> Declared:
+    """Those that are short for a rule option of every challenge that declares them."""
+    from dataclasses import fields
+
+    from tallymark.core.registry import challenge
+
+    return {
+        name: (option, owners)
+        for name, (option, owners) in declared.items()
+        if all(name in {field.name for field in fields(challenge(owner).rule_options)} for owner in owners)
+    }
 
 
 def score_options_of(ctx: typer.Context, name: str) -> dict[str, Any]:

@@ -121,8 +121,8 @@ def describe(options: DataclassInstance) -> dict[str, object]:
 
 
 def as_assignments(options: DataclassInstance) -> str:
-    """The options as one would type them: `match=best_overall  shape=768x768`."""
-    return "  ".join(f"{name}={text_of(value)}" for name, value in describe(options).items())
+    """The options as one would type them: `match=best_overall  shape=768x768`; a blank text is not given."""
+    return "  ".join(f"{name}={text_of(value)}" for name, value in describe(options).items() if value != "")
 
 
 class Option(NamedTuple):
@@ -137,7 +137,7 @@ def list_options(kind: type[DataclassInstance]) -> list[Option]:
     """Every option of a dataclass, for help texts."""
     hints = _hints(kind)
     return [
-        Option(field.name, _parser(hints[field.name]).values, text_of(field.default))
+        Option(field.name, _parser(hints[field.name]).values, text_of(field.default) or "none")
         for field in dataclasses.fields(kind)
     ]
 

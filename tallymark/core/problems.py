@@ -65,6 +65,8 @@ class Problems:
         self._keep = keep
         self._kept: list[Problem] = []
         self._counts: dict[tuple[str, str], int] = {}
+        self.remarks: list[str] = []
+        """Sentences about what was left out as the format says: nothing is wrong."""
 
     def add(self, problem: Problem) -> None:
         self.add_each(problem.kind, problem.file, [problem], lambda kept: kept)
@@ -97,7 +99,8 @@ class Problems:
         return self.total > 0
 
     def merge(self, others: Problems) -> None:
-        """Add the problems of another collection."""
+        """Add the problems and remarks of another collection."""
+        self.remarks += others.remarks
         for (kind, file), count in others._counts.items():
             kept = [problem for problem in others._kept if (problem.kind, problem.file) == (kind, file)]
             self.add_each(kind, file, kept, lambda problem: problem)

@@ -39,11 +39,11 @@ class ScoreOption:
     """An option of `score` that a challenge has beside its rule options.
 
     name: a keyword in Python; `--name`, with dashes, on the command line. A name that is also a rule option is short
-    for `--rule NAME=VALUE`. type: of the value: `Path`, `float` or `int`. help: one sentence.
+    for `--rule NAME=VALUE`. type: of the value: `Path`, `float`, `int` or `str`. help: one sentence.
     """
 
     name: str
-    type: type[Path] | type[float] | type[int]
+    type: type[Path] | type[float] | type[int] | type[str]
     help: str
 
     @property
@@ -179,6 +179,12 @@ class Challenge:
         """The rule options for a data set; those that the user gave come before what the data say."""
         stated = self.data_options(None if path is None else Path(path), classes)
         return parse_options(self.rule_options, {**stated, **given})
+
+    @property
+    def script(self) -> Path | None:
+        """The scoring script that the organisers ask for, in the folder `script`; it runs without this package."""
+        scripts = [path for path in sorted(self.folder.glob("script/*.py")) if path.name != "__init__.py"]
+        return scripts[0] if scripts else None
 
     def rule_on(self, catalog: Catalog, rule_options: Any, given: Mapping[str, Any]) -> Rule:
         """The rule as a function of truth and predictions, for items of a catalog."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
+from tallymark.data.event_labels import LabelFilter
 from tallymark.formats.audacity import read_label_tracks, write_audacity
 from tallymark.formats.coco import read_coco_boxes, read_coco_masks
 from tallymark.formats.coco_writer import write_coco_boxes, write_coco_masks
@@ -49,7 +50,7 @@ def read_cuboids(listed: Folder, classes: tuple[str, ...], problems: Problems) -
     return read_kitti(listed, classes, problems)
 
 
-def read_calls(listed: Folder, problems: Problems) -> Catalog | None:
+def read_calls(listed: Folder, labels: LabelFilter, problems: Problems) -> Catalog | None:
     """Recordings with events, from Raven selection tables and Audacity label tracks."""
-    tables = read_selection_tables(listed, problems) + read_label_tracks(listed, problems)
+    tables = read_selection_tables(listed, labels, problems) + read_label_tracks(listed, labels, problems)
     return catalog_of_events(listed, tables) if tables else None

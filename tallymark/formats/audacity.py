@@ -11,6 +11,7 @@ import numpy as np
 
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
+from tallymark.data.event_labels import LabelFilter
 from tallymark.formats.event_tables import EventTable, by_stem, recording_of, spans, table_paths
 from tallymark.formats.parsing import first_line, parse_float, read_lines
 from tallymark.formats.raven import is_raven
@@ -22,8 +23,8 @@ FIELDS = 3
 """Fields in a line: begin, end, text."""
 
 
-def read_label_tracks(listed: Folder, problems: Problems) -> list[EventTable]:
-    """The events of all label tracks in a folder.
+def read_label_tracks(listed: Folder, labels: LabelFilter, problems: Problems) -> list[EventTable]:
+    """The events of all label tracks in a folder whose labels are wanted.
 
     Tracks are the text files that begin with a label and, if there are any, those that are named like a recording.
     """
@@ -33,10 +34,10 @@ def read_label_tracks(listed: Folder, problems: Problems) -> list[EventTable]:
         return []
     stems = by_stem(listed.ending(RECORDING.suffixes))
     tracks = [path for path in texts if path in certain or (path.stem in stems and recording_of(path, stems))]
-    return [events for path in tracks if (events := _read_track(path, problems)) is not None]
+    return [events for path in tracks if (events := _read_track(path, labels, problems)) is not None]
 
 
-def _read_track(path: Path, problems: Problems) -> EventTable | None:
+def _read_track(path: Path, labels: LabelFilter, problems: Problems) -> EventTable | None:
     """The events of one label track; an empty file means that there are none."""
     lines = read_lines(path, problems)
     if lines is None:
@@ -55,7 +56,8 @@ def _read_track(path: Path, problems: Problems) -> EventTable | None:
             expected = "an end after the begin"
             problems.add(Problem("negative_duration", str(path), found, expected, remedy, line=line))
         else:
-            events.add(begin, end, line)
+            label = text.split("\t", FIELDS - 1)[2:]
+            events.add(begin, end, line, kept=labels.keeps([word.strip() for word in label]))
     return events
 
 

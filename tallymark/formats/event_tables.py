@@ -31,20 +31,25 @@ Recording = Path | str
 
 @dataclass
 class EventTable:
-    """The events of one table: begin and end in seconds, line, and the name of the recording if a row has one."""
+    """The events of one table: begin and end in seconds, line, and the name of the recording if a row has one.
+
+    kept: whether its label is wanted; the recordings of the others are labelled all the same.
+    """
 
     table: Path
     begin: list[float] = field(default_factory=list)
     end: list[float] = field(default_factory=list)
     line: list[int] = field(default_factory=list)
     file: list[str | None] = field(default_factory=list)
+    kept: list[bool] = field(default_factory=list)
 
-    def add(self, begin: float, end: float, line: int, file: str | None = None) -> None:
+    def add(self, begin: float, end: float, line: int, file: str | None = None, *, kept: bool = True) -> None:
         """Append one event."""
         self.begin.append(begin)
         self.end.append(end)
         self.line.append(line)
         self.file.append(file)
+        self.kept.append(kept)
 
 
 def catalog_of_events(listed: Folder, tables: Sequence[EventTable]) -> Catalog:
@@ -71,7 +76,8 @@ def catalog_of_events(listed: Folder, tables: Sequence[EventTable]) -> Catalog:
     end = np.array([value for table in tables for value in table.end], float)
     line = np.array([value for table in tables for value in table.line], np.int64)
     events = Events((begin + end) / 2, end - begin)
-    truth = Annotations.from_rows(items_of(entries), item, events, line=line)
+    kept = np.flatnonzero([value for table in tables for value in table.kept])
+    truth = Annotations.from_rows(items_of(entries), item[kept], events.take(kept), line=line[kept])
     return _grouped_by_day(catalog_of(listed.root, RECORDING, entries, truth, notes))
 
 

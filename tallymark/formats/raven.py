@@ -12,6 +12,7 @@ import numpy as np
 
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
+from tallymark.data.event_labels import LabelFilter
 from tallymark.formats.entries import base_name
 from tallymark.formats.event_tables import EventTable, spans, table_paths
 from tallymark.formats.parsing import ParseError, first_line, parse_float, read_lines
@@ -34,13 +35,13 @@ def is_raven(path: Path) -> bool:
     return NUMBER in header and any(name.startswith("Begin Time") for name in header)
 
 
-def read_selection_tables(listed: Folder, problems: Problems) -> list[EventTable]:
-    """The events of all selection tables in a folder."""
+def read_selection_tables(listed: Folder, labels: LabelFilter, problems: Problems) -> list[EventTable]:
+    """The events of all selection tables in a folder whose labels are wanted."""
     paths = [path for path in listed.ending(SUFFIXES) if is_raven(path)]
-    return [events for path in paths if (events := _read_table(path, problems)) is not None]
+    return [events for path in paths if (events := _read_table(path, labels, problems)) is not None]
 
 
-def _read_table(path: Path, problems: Problems) -> EventTable | None:
+def _read_table(path: Path, labels: LabelFilter, problems: Problems) -> EventTable | None:
     """The events of one table; None, with a problem, if it lacks a required column."""
     rows = _rows(path, problems)
     if rows is None:
@@ -54,7 +55,8 @@ def _read_table(path: Path, problems: Problems) -> EventTable | None:
             key = (cells[NUMBER], file)
             if key not in seen:
                 seen[key] = span
-                events.add(*span, line, file)
+                kept = labels.keeps([cell for name, cell in cells.items() if labels.is_column(name)])
+                events.add(*span, line, file, kept=kept)
             elif seen[key] != span:
                 found = f"selection {clip(cells[NUMBER])} again at other times"
                 remedy = "renumber the selections, or remove one of the two"

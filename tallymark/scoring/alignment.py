@@ -60,6 +60,7 @@ def read_answers(what: Challenge, path: PathLike, rule_options: Any, problems: P
     catalog: Catalog | None = what.module("read").read(Path(path), rule_options, problems)
     if catalog is None:
         return None
+    problems.remarks += catalog.remarks
     try:
         return catalog.with_truth().truth
     except BadInput as bad:

@@ -36,6 +36,7 @@ class Score:
     lines: what the organisers' own script prints, where there is one.
     without: the reason if there is no number.
     analyses: further tables that options of `score` asked for, by name.
+    remarks: sentences about what was left out.
     baseline_name: the trivial submission whose score is `baseline`; empty if none was asked for.
     """
 
@@ -52,6 +53,7 @@ class Score:
     without: str = "nothing is left to count under these rule options"
     find_pairs: Callable[[], pl.DataFrame] = pl.DataFrame
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
     baseline_name: str = ""
     find_baseline: Callable[[], float] = lambda: math.nan
 
@@ -98,6 +100,8 @@ class Score:
         """Print the number, the rule options, the counts, the groups and the worst items."""
         for line in self.lines:
             to.print(line, highlight=False, markup=False)
+        for remark in self.remarks:
+            to.print(remark, highlight=False, markup=False)
         number = self.note or f"score {self.value:.6f}"
         to.print(f"[bold]{self.challenge}  {number}[/bold]  ({self.better} is better)", highlight=False)
         if self.baseline_name:
@@ -138,6 +142,8 @@ class Score:
             out["groups"] = self.groups.to_dicts()
         if self.note:
             out["note"] = self.note
+        if self.remarks:
+            out["remarks"] = list(self.remarks)
         return out | {name: analysis.as_dict() for name, analysis in self.analyses.items()}
 
 

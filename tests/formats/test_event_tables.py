@@ -11,11 +11,13 @@ import tallymark
 from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
+from tallymark.data.event_labels import LabelFilter
 from tallymark.data.items import Items
 from tallymark.formats import read_calls, write_audacity, write_raven
 from tallymark.geometry import Events
 from tests.formats.files import listing, only, put, put_recording
 
+ANY_LABEL = LabelFilter.of("all", bool, bool, "calls")
 HEADER = "Selection\tView\tChannel\tBegin Time (s)\tEnd Time (s)\tLow Freq (Hz)\tHigh Freq (Hz)"
 
 
@@ -116,7 +118,7 @@ def test_a_bad_row_is_a_problem_with_its_line(tmp_path: Path, text: str, kind: s
     put_recording(tmp_path / "a.wav")
     path = put(tmp_path / "a.txt", table(row(1, 1, 2), text, row(3, 7, 8)))
     problems = Problems()
-    catalog = read_calls(listing(tmp_path), problems)
+    catalog = read_calls(listing(tmp_path), ANY_LABEL, problems)
     problem = only(problems, kind)
     assert (problem.file, problem.line) == (str(path), 3)
     assert events(catalog) == {"a.wav": [(1.5, 1), (7.5, 1)]}
@@ -134,7 +136,7 @@ def test_a_bad_table_is_a_problem_beside_a_good_one(tmp_path: Path, text: str, k
     put(tmp_path / "a.selections.txt", table(row(1, 1, 2)))
     path = put(tmp_path / "x.txt", text)
     problems = Problems()
-    catalog = read_calls(listing(tmp_path), problems)
+    catalog = read_calls(listing(tmp_path), ANY_LABEL, problems)
     assert only(problems, kind).file == str(path)
     assert events(catalog) == {"a.wav": [(1.5, 1)]}
 
@@ -167,7 +169,7 @@ def test_a_bad_label_is_a_problem_with_its_line(tmp_path: Path, text: str, kind:
     put_recording(tmp_path / "a.wav")
     path = put(tmp_path / "a.txt", f"1\t2\tcall\n{text}\n7\t8\tcall\n")
     problems = Problems()
-    catalog = read_calls(listing(tmp_path), problems)
+    catalog = read_calls(listing(tmp_path), ANY_LABEL, problems)
     problem = only(problems, kind)
     assert (problem.file, problem.line) == (str(path), 2)
     assert events(catalog) == {"a.wav": [(1.5, 1), (7.5, 1)]}
@@ -176,7 +178,7 @@ def test_a_bad_label_is_a_problem_with_its_line(tmp_path: Path, text: str, kind:
 def test_other_text_files_are_ignored(tmp_path: Path) -> None:
     put_recording(tmp_path / "a.wav")
     put(tmp_path / "a.txt", "recorded off Cape Cod\n")
-    assert read_calls(listing(tmp_path), problems := Problems()) is None
+    assert read_calls(listing(tmp_path), ANY_LABEL, problems := Problems()) is None
     assert not problems
 
 

@@ -8,8 +8,10 @@ import numpy as np
 import polars as pl
 
 from tallymark.challenges.upcalls.rule import RuleOptions
+from tallymark.challenges.upcalls.script.metrics import is_label_column, is_upcall
 from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
+from tallymark.data.event_labels import LabelFilter, label_remarks, no_such_label
 from tallymark.data.items import unique_items
 from tallymark.geometry import Events
 from tallymark.io.folders import AUDIO_SUFFIXES, media_files, test_folder
@@ -23,7 +25,22 @@ FORMS = ("official", "scored")
 HEADER = ["filename", "timestamp"]
 
 
+def label_filter(rule_options: RuleOptions) -> LabelFilter:
+    """The labels that count: those that are asked for, else those of upcalls."""
+    return LabelFilter.of(rule_options.labels, lambda row: all(map(is_upcall, row)), is_label_column, "upcalls")
+
+
 def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Events] | None:
+    """A table in either schema; excluded labels are a remark, and a problem if there are no others."""
+    labels = label_filter(rule_options)
+    truth = read_calls(path, labels, problems)
+    if labels.excluded and truth is not None and not len(truth):
+        problems.add(no_such_label(labels, labels.excluded, str(path)))
+    problems.remarks += label_remarks(labels, labels.excluded)
+    return truth
+
+
+def read_calls(path: str | Path, labels: LabelFilter, problems: Problems) -> Annotations[Events] | None:
     """Both published schemas: `filename,timestamp,label`, or `filename,start,end,label`, whose centre counts."""
     table = read_table(path, problems)
     if table is None:
@@ -44,7 +61,9 @@ def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) 
             problems, "negative_duration", backward, "end", "an end after the start", "correct the row", ids=ids
         )
         time, length = (start + end) / 2, end - start
-    return _annotations(table, ids, time, length)
+    columns = [table.text(name) for name in table.header if labels.is_column(name)]
+    kept = labels.kept_rows(columns, len(table))
+    return _annotations(table, ids, np.where(kept, time, np.nan), length)
 
 
 def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Events] | None:

@@ -8,6 +8,7 @@ from tallymark.challenges.upcalls import dialect
 from tallymark.challenges.upcalls.rule import RuleOptions
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
+from tallymark.data.event_labels import with_label_remarks
 from tallymark.datasets.audio_dataset import read_audio_dataset
 from tallymark.formats import read_calls
 from tallymark.io.audio import RECORDING
@@ -25,11 +26,16 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
         return None
     lists = [path for path in listed.ending({".csv"}) if not path.name.startswith(ANSWERS)]
     tables = [path for path in lists if _is_ours(path)]
-    if not tables and (foreign := read_calls(listed, problems)):
-        return foreign
+    labels = dialect.label_filter(rule_options)
+    if not tables and (foreign := read_calls(listed, labels, problems)):
+        return with_label_remarks(foreign, labels, [labels], problems)
+    filters = {str(path): labels.another() for path in tables}
     catalog = read_audio_dataset(
-        listed, RECORDING, tables, lambda path: dialect.read_truth(path, rule_options, problems), problems
+        listed, RECORDING, tables, lambda path: dialect.read_calls(path, filters[str(path)], problems), problems
     )
+    if catalog is not None:
+        used = set(catalog.tables)
+        catalog = with_label_remarks(catalog, labels, [one for path, one in filters.items() if path in used], problems)
     if catalog is not None and not tables:
         expected, remedy = "filename,timestamp or filename,start,end", "rename its columns if it has annotations"
         for path in lists:

@@ -11,7 +11,7 @@ import polars as pl
 
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Events
-from tallymark.scoring.matching import greedy_match
+from tallymark.scoring.event_matching import event_pairs, match_events
 from tallymark.scoring.score import Score, item_table
 
 
@@ -21,10 +21,12 @@ class RuleOptions:
 
     buffer_s: maximum distance in seconds between a detection and the call that it detects.
     hours: total length of the recordings, for false positives per hour; none if it is not known.
+    labels: those of the truth that count, separated by commas, or `all`; `upcalls`: those for upcalls, and blank.
     """
 
     buffer_s: float = 1.5
     hours: float | None = None
+    labels: str = "upcalls"
 
 
 OFFICIAL_HOURS = 25.0
@@ -56,7 +58,7 @@ def score(truth: Annotations[Events], predicted: Annotations[Events], rule_optio
     fn = truth.counts - tp
     fp = np.bincount(predicted.item[~correct], minlength=recordings)
     precision, recall, f1 = rates(tp.sum(), fp.sum(), fn.sum())
-    pairs = _one_to_one(truth, predicted, call, detection)
+    pairs = match_events(truth, predicted, call, detection)
     details = {
         "tp": int(tp.sum()),
         "fp": int(fp.sum()),
@@ -78,7 +80,7 @@ def score(truth: Annotations[Events], predicted: Annotations[Events], rule_optio
         counts=pl.DataFrame({"tp": [details["tp"]], "fp": [details["fp"]], "fn": [details["fn"]]}),
         details=details,
         lines=official_lines(details, rule_options.hours),
-        find_pairs=lambda: _pair_table(truth, predicted, call[pairs], detection[pairs]),
+        find_pairs=lambda: event_pairs(truth, predicted, call[pairs], detection[pairs]),
     )
 
 
@@ -88,28 +90,6 @@ def rates(tp: float, fp: float, fn: float) -> tuple[float, float, float]:
     recall = float(tp / (tp + fn)) if tp + fn else 0.0
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     return precision, recall, f1
-
-
-def _one_to_one(
-    truth: Annotations[Events], predicted: Annotations[Events], call: np.ndarray, detection: np.ndarray
-) -> np.ndarray:
-    """A maximum one-to-one matching of calls and detections: in order of time, the earliest that fits."""
-    order = np.lexsort((predicted.shapes.time[detection], call, truth.shapes.time[call]))
-    return order[greedy_match(call[order], detection[order])]
-
-
-def _pair_table(
-    truth: Annotations[Events], predicted: Annotations[Events], call: np.ndarray, detection: np.ndarray
-) -> pl.DataFrame:
-    item = truth.item[call]
-    return pl.DataFrame(
-        {
-            "item": truth.items.ids[item],
-            "truth": call - truth.offsets[item],
-            "prediction": detection - predicted.offsets[item],
-            "seconds": predicted.shapes.time[detection] - truth.shapes.time[call],
-        }
-    )
 
 
 def official_lines(details: dict[str, float], hours: float | None) -> tuple[str, ...]:
