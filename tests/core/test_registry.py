@@ -19,7 +19,7 @@ from tallymark.data.catalog import Catalog
 def test_score_options_are_declared_with_type_and_help(name: str) -> None:
     for option in challenge(name).score_options:
         assert option.flag == "--" + option.name.replace("_", "-")
-        assert option.type in (Path, float, int)
+        assert option.type in (Path, float, int, str)
         assert option.help.endswith(".")
 
 
