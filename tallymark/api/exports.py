@@ -43,7 +43,7 @@ def export_counts(result: PredictionResult, path: PathLike, *, gsd: float | None
     _check_supported(result.recipe, "counts", *(() if gsd is None else ("gsd",)))
     if _predicts_events(result.recipe):
         return _write(path, _hours(result))
-    return _write(path, measure_items(result.predictions, result.candidates.size, gsd))
+    return _write(path, measure_items(result.counted, result.candidates.size, gsd, result.counting))
 
 
 def export_objects(result: PredictionResult, path: PathLike, *, gsd: float | None = None) -> pl.DataFrame:
@@ -54,7 +54,7 @@ def export_objects(result: PredictionResult, path: PathLike, *, gsd: float | Non
     _check_supported(result.recipe, *(() if gsd is None else ("gsd",)))
     if _predicts_events(result.recipe):
         return _write(path, list_calls(result.predictions))
-    return _write(path, measure_objects(result.predictions, gsd))
+    return _write(path, measure_objects(result.counted, gsd))
 
 
 def export_days(result: PredictionResult, path: PathLike) -> pl.DataFrame:
@@ -109,8 +109,21 @@ def summarize(result: PredictionResult, *, gsd: float | None = None) -> dict[str
     """The predictions in a few numbers: items, counts, and densities or rates."""
     if _predicts_events(result.recipe):
         return call_summary(result.predictions, result.candidates.size[:, 0])
-    numbers = summary(measure_items(result.predictions, result.candidates.size, gsd))
+    table = measure_items(result.counted, result.candidates.size, gsd, result.counting)
+    numbers = summary(table, result.counting)
     return {"items": numbers["items"]} if CODERS[result.recipe.task].ranked else numbers
+
+
+def counting_note(result: PredictionResult) -> str:
+    """How the predictions were counted, if not as they are submitted; else ""."""
+    counting = result.counting
+    if counting is None:
+        return ""
+    held_out = f"{counting.items} held-out {result.catalog.medium.noun}s"
+    return (
+        f"counted at score threshold {counting.score_threshold:.3g}, where the total of {held_out} is right (in a "
+        f"submission: {result.recipe.score_threshold:.3g}); intervals of 95 %"
+    )
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,13 @@ from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge, challenge, challenge_names
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
+from tallymark.inference.image_sizes import refuse_sizes
 from tallymark.inference.predictor import PredictionResult, Predictor
 from tallymark.inference.run import MODEL, Run
 from tallymark.inference.session import Runtime
 from tallymark.inference.time_limit import TimeLimit
 from tallymark.modalities import modality_of
+from tallymark.reporting.measurements import check_gsd
 
 if TYPE_CHECKING:
     from tallymark.training.train import TrainingResult
@@ -45,6 +47,7 @@ def train(
     extra_data: Sequence[PathLike] = (),
     pseudo: PathLike | None = None,
     fold_table: PathLike | None = None,
+    gsd: float | None = None,
     rule_options: Options | None = None,
     **recipe: object,
 ) -> TrainingResult | None:
@@ -62,6 +65,7 @@ def train(
     exclude: a CSV list of items and objects to ignore.
     pseudo: a folder whose unlabelled items are pseudo-labelled by the run that the recipe names as `weights`.
     fold_table: a CSV table of folds, as `folds` makes it; by default new ones are made.
+    gsd: (images) ground sampling distance in metres per pixel; by default it is read from the files, where they say.
 
     Returns
     -------
@@ -79,6 +83,7 @@ def train(
     what = challenge(name)
     given = dict(rule_options or {})
     chosen = _with_changes(find_preset(name, preset), recipe)
+    check_gsd(gsd)
     if minutes is not None and not minutes > 0:
         remedy = "give e.g. 10, or leave it out"
         raise BadInput(Problem("bad_option", "train", f"minutes={minutes:g}", "a number above 0", remedy))
@@ -104,6 +109,7 @@ def train(
         resume=resume,
         problems=problems,
         baseline=what.baseline,
+        gsd=gsd,
     )
     result = training.train(plan)
     if result is not None:
@@ -215,6 +221,7 @@ def predict(
     threads: int | None = None,
     form: str | None = None,
     fp_per_hour: float | None = None,
+    gsd: float | None = None,
     journal: PathLike | None = None,
     minutes: float | None = None,
     rule_options: Options | None = None,
@@ -231,6 +238,7 @@ def predict(
     runtime: `onnxruntime`, or `openvino`, which is faster on most CPUs.
     threads: CPU threads; by default as many as there are free cores.
     fp_per_hour: (recordings) use the score threshold that had at most so many false positives per hour in training.
+    gsd: (images) ground sampling distance in metres per pixel: a model that knows its own is shown them at its scale.
     journal: a folder that caches raw predictions, so that runs resume and thresholds can be changed instantly.
     minutes: a time limit for all of it. To keep it, test-time augmentation is reduced; if that is not enough, the items
         that are left are empty in the submission. The result says which.
@@ -245,6 +253,7 @@ def predict(
     predictor = model if isinstance(model, Predictor) else open_model(model, runtime, threads)
     name = predictor.metadata.challenge
     given = dict(rule_options or {})
+    check_gsd(gsd)
     _check_form(name, form)
     check_output_files([] if out is None else [Path(out)])
     if journal is not None and Path(journal).is_file():
@@ -257,7 +266,7 @@ def predict(
         changes["score_threshold"] = point.score_threshold
         notes += [point.note] if point.note else []
     what = challenge(name)
-    shape = None if out is None else what.mask_shape(parse_options(what.rule_options, given))
+    parsed = parse_options(what.rule_options, given)
     every = read(name, folder, **given)
     catalog = choose_split(every, split)
     if len(catalog) < len(every):
@@ -267,7 +276,9 @@ def predict(
     for source, missing in modality_of(own).missing_inputs(catalog, own).items():
         share = f"{missing} of {plural(len(catalog), catalog.medium.noun)}"
         notes.append(f"the model was trained with a {source}, which {share} lack: expect a lower score")
-    result = predictor.predict(catalog, shape, None if journal is None else Path(journal), limit, **changes)
+    if out is not None and CODERS[predictor.metadata.recipe.task].common_size:
+        refuse_sizes(catalog, what.mask_shape(parsed))
+    result = predictor.predict(catalog, None if journal is None else Path(journal), limit, gsd, **changes)
     result.problems.merge(every.notes)
     if out is not None:
         write(name, result.predictions, out, form=form, **given)

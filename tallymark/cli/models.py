@@ -49,6 +49,10 @@ def train(
         typer.Option(help="A folder to pseudo-label with the run weights=RUN: its unlabelled items are trained on."),
     ] = None,
     folds: Annotated[Path | None, typer.Option(help="CSV file of folds, as `tallymark folds` writes it.")] = None,
+    gsd: Annotated[
+        float | None,
+        typer.Option(help="Ground sampling distance of the images in metres per pixel, for the model to remember."),
+    ] = None,
     rule: Rule = None,
     json_: Json = False,
 ) -> None:
@@ -72,6 +76,7 @@ def train(
             extra_data=extra_data or (),
             pseudo=pseudo,
             fold_table=folds,
+            gsd=gsd,
             rule_options=assignments_of(rule),
             **changes_of(recipe, run_train),
         )
@@ -202,6 +207,7 @@ def predict(
             split=split,
             form=form,
             fp_per_hour=fp_per_hour,
+            gsd=gsd,
             journal=journal,
             minutes=minutes,
             rule_options=assignments_of(rule),
@@ -212,17 +218,18 @@ def predict(
 
 
 def _print_prediction(result: PredictionResult, exports: Exports, out: Path | None, json_: bool) -> None:
-    from tallymark.api.exports import summarize
+    from tallymark.api.exports import counting_note, summarize
     from tallymark.core.console import console, print_line, show_problems
 
     numbers = summarize(result, gsd=exports.gsd)
+    notes = [*result.notes, *filter(None, [counting_note(result)])]
     if json_:
         submission = None if out is None else str(out)
-        print_json({"out": submission, **numbers, "notes": list(result.notes), **result.problems.as_dict()})
+        print_json({"out": submission, **numbers, "notes": notes, **result.problems.as_dict()})
         return
     if result.problems:
         show_problems(result.problems, console())
-    for note in result.notes:
+    for note in notes:
         print_line(note)
     known = {name.replace("_", " "): value for name, value in numbers.items() if value is not None}
     print_line(", ".join(f"{name} {_number(value)}" for name, value in known.items()))

@@ -51,7 +51,7 @@ class Coder(Protocol):
 
     @property
     def common_size(self) -> bool:
-        """Whether all items must have one size."""
+        """Whether all items of a submission must have one size."""
 
     @property
     def search(self) -> Mapping[str, tuple[float, ...]]:

@@ -8,10 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
-from tallymark.data.items import Items
 from tallymark.detector.center_coder import MAX_LOG_SIZE, MIN_SIZE, CenterCoder
 from tallymark.detector.mask_refinement import FINE, refine_rectangles
 from tallymark.detector.outputs import Outputs
@@ -44,11 +42,23 @@ class MaskCoder(CenterCoder):
     def to_truth_geometry(
         self, candidates: Annotations[RotatedBoxes], size: np.ndarray, recipe: Recipe
     ) -> Annotations[Masks]:
-        """The rectangles, scaled by `mask_scale`, as masks that do not overlap: a pixel goes to the higher score."""
+        """The rectangles, scaled by `mask_scale`, as masks that do not overlap: a pixel goes to the higher score.
+
+        The masks of images of several sizes lie on one canvas, from its upper left corner on.
+        """
         shapes = candidates.shapes
         scaled = replace(shapes, length=shapes.length * recipe.mask_scale, width=shapes.width * recipe.mask_scale)
-        shape = common_shape(candidates.items, size)
-        masks, kept = fill_rectangles(scaled, candidates.item, candidates.scores, shape, least=MIN_PIXELS)
+        canvas = canvas_shape(size)
+        masks = Masks.of([], canvas)
+        kept = np.empty(0, np.int64)
+        for own in np.unique(size[np.isfinite(size).all(axis=1)], axis=0):
+            rows = np.flatnonzero((size[candidates.item] == own).all(axis=1))
+            shape = (int(own[1]), int(own[0]))
+            filled, of = fill_rectangles(
+                scaled.take(rows), candidates.item[rows], candidates.scores[rows], shape, least=MIN_PIXELS
+            )
+            masks = masks.concat(filled.on_canvas(canvas))
+            kept = np.append(kept, rows[of])
         item = candidates.item[kept]
         return Annotations.from_rows(candidates.items, item, masks, score=candidates.scores[kept])
 
@@ -84,17 +94,10 @@ class MaskCoder(CenterCoder):
         return np.stack([across, down, length, width, cos, sin], -3)
 
 
-def common_shape(items: Items, size: np.ndarray) -> tuple[int, int]:
-    """Height and width of all images, from (n, 2) widths and heights; a `BadInput` where they differ."""
-    known = np.isfinite(size).all(axis=1)
-    if not known.any():
+def canvas_shape(size: np.ndarray) -> tuple[int, int]:
+    """Height and width that hold every image, from (n, 2) widths and heights."""
+    known = size[np.isfinite(size).all(axis=1)]
+    if not len(known):
         return (1, 1)
-    first = size[known][0]
-    differing = np.flatnonzero(known & (size != first).any(axis=1))
-    if len(differing):
-        found, expected = (f"{width:.0f}x{height:.0f}" for width, height in (size[differing[0]], first))
-        name = items.ids[int(differing[0])]
-        remedy = "predict chips of one size at a time"
-        raise BadInput(Problem("other_size", name, f"an image of {found}", expected, remedy, item=name))
-    width, height = first.astype(int).tolist()
+    width, height = known.max(axis=0).astype(int).tolist()
     return height, width

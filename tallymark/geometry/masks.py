@@ -77,6 +77,14 @@ class Masks:
         matrix = np.column_stack([np.eye(2) * by, np.zeros(2)])
         return Masks.from_pixels(*self._resample(matrix, height, width), len(self), (height, width))
 
+    def on_canvas(self, shape: tuple[int, int]) -> Masks:
+        """The same masks over images enlarged to this shape to the right and below."""
+        if shape == self.shape:
+            return self
+        mask, address = self.pixels()
+        column, row = np.divmod(address, self.shape[0])
+        return Masks.from_pixels(mask, column * shape[0] + row, len(self), shape)
+
     def clip(self, size: np.ndarray) -> tuple[Masks, np.ndarray]:
         """All masks, unchanged: their pixels are those of an image."""
         return self, np.arange(len(self))

@@ -58,14 +58,16 @@ def infer_with_journal(
     recipe: Recipe,
     problems: Problems,
     classes: tuple[str, ...],
+    recipes: Sequence[Recipe] | None = None,
 ) -> Candidates:
     """As `pipeline.infer`, but items that are in the journal are not inferred again, and new ones are added to it."""
+    shown_as = recipes or [recipe] * len(catalog)
     own = folder / _digest(
         [version_of("tallymark"), *map(_model, sessions), recipe.at("training", "model", "prediction")]
     )
     own.mkdir(parents=True, exist_ok=True)
     modality = modality_of(recipe)
-    keys = Items.of([_digest(modality.fingerprint(catalog, item, recipe)) for item in range(len(catalog))])
+    keys = Items.of([_digest(modality.fingerprint(catalog, item, shown_as[item])) for item in range(len(catalog))])
     pages = list(_read_pages(own, recipe, classes))
     known = {key for page in pages for key in page.candidates.items.ids}
     new = np.flatnonzero(~keys.ids.is_in(list(known)).to_numpy())
@@ -76,7 +78,8 @@ def infer_with_journal(
         for batch in _batches(new) if len(new) or not pages else ():
             met = Problems(EVERY)
             chosen = catalog.select(batch)
-            candidates = infer_items(chosen, sessions, recipe, met, classes, execution, advance)
+            own_recipes = [shown_as[item] for item in batch.tolist()]
+            candidates = infer_items(chosen, sessions, recipe, met, classes, execution, advance, own_recipes)
             candidates = candidates.rename(Items(keys.ids[batch]))
             key_of = dict(zip(chosen.items.ids, candidates.items.ids, strict=True))
             page = Page(candidates, tuple((key_of[problem.item or ""], problem) for problem in met))

@@ -22,6 +22,8 @@ class ModelMetadata:
 
     recall_curve: recall and false positives per hour at each threshold, as `RecallCurve.as_dict` gives it.
     event_seconds: the usual length of events, where it is known.
+    scale: how the training items were shown, as `Modality.training_scale` gives it.
+    counts: how detections are counted, as `CountCalibration.as_dict` gives it.
     """
 
     challenge: str
@@ -30,6 +32,8 @@ class ModelMetadata:
     facts: Mapping[str, Any] = field(default_factory=dict)
     recall_curve: Mapping[str, Any] = field(default_factory=dict)
     event_seconds: float | None = None
+    scale: Mapping[str, Any] = field(default_factory=dict)
+    counts: Mapping[str, Any] = field(default_factory=dict)
 
     def text(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
@@ -46,6 +50,8 @@ class ModelMetadata:
                 stated.get("facts", {}),
                 stated.get("recall_curve", {}),
                 stated.get("event_seconds"),
+                stated.get("scale", {}),
+                stated.get("counts", {}),
             )
         except BadInput as bad:
             found = f"metadata with {next(iter(bad.problems)).found}"

@@ -62,13 +62,15 @@ def infer(
     classes: tuple[str, ...] = (),
     title: str = "predicting",
     execution: Execution = SEQUENTIAL,
+    recipes: Sequence[Recipe] | None = None,
 ) -> Candidates:
     """The candidates of every item, the mean over models and test-time augmentations, with a progress bar.
 
     An item that cannot be read is a problem, and has no candidates. classes: their names, for `head_groups`.
+    recipes: how each item is shown, where that differs from item to item.
     """
     with counting(title, len(catalog)) as advance:
-        return infer_items(catalog, models, recipe, problems, classes, execution, advance)
+        return infer_items(catalog, models, recipe, problems, classes, execution, advance, recipes)
 
 
 def infer_items(
@@ -79,10 +81,11 @@ def infer_items(
     classes: tuple[str, ...],
     execution: Execution,
     advance: Callable[[], None],
+    recipes: Sequence[Recipe] | None = None,
 ) -> Candidates:
     """The same, calling `advance` after each item."""
     size = np.full((len(catalog), 2), np.nan)
-    items = load(catalog, recipe, problems, execution)
+    items = load(catalog, recipe, problems, execution, recipes)
 
     def count() -> None:
         advance()
@@ -93,7 +96,13 @@ def infer_items(
     return collect(decoded, catalog.items, size, recipe, classes)
 
 
-def load(catalog: Catalog, recipe: Recipe, problems: Problems, execution: Execution) -> Iterator[LoadedItem]:
+def load(
+    catalog: Catalog,
+    recipe: Recipe,
+    problems: Problems,
+    execution: Execution,
+    recipes: Sequence[Recipe] | None = None,
+) -> Iterator[LoadedItem]:
     """Open each item in turn, some of them ahead. One that cannot be read is a problem, and has no tiles."""
     modality = modality_of(recipe)
 
@@ -121,7 +130,7 @@ def load(catalog: Catalog, recipe: Recipe, problems: Problems, execution: Execut
             report_late(item, "not predicted")
             return LoadedItem(item, UNREADABLE)
         try:
-            opened = modality.open(catalog, item, recipe)
+            opened = modality.open(catalog, item, recipe if recipes is None else recipes[item])
         except BadMedia as bad:
             note(item, bad)
             return LoadedItem(item, UNREADABLE)

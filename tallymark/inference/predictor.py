@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,17 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
 from tallymark.inference.candidates import Candidates
-from tallymark.inference.image_sizes import refuse_sizes
+from tallymark.inference.counting import CountCalibration
 from tallymark.inference.journal import infer_with_journal
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.pipeline import infer
 from tallymark.inference.postprocess import postprocess
+from tallymark.inference.probe import probe_with
 from tallymark.inference.recall_curve import OperatingPoint, RecallCurve
 from tallymark.inference.session import Runtime, Session
 from tallymark.inference.time_limit import TimeLimit
 from tallymark.modalities import modality_of
+from tallymark.modalities.base import InputPlan
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +32,8 @@ class PredictionResult:
     """predictions: what is submitted. candidates: everything above the minimum confidence, before thresholds.
 
     problems: items that could not be read. catalog: the items. metadata: of the models. notes: what the user should
-    know about the result.
+    know about the result. counting: how predictions are counted; None if as they are submitted, because the user chose
+    the threshold or the model knows no other.
     """
 
     predictions: Annotations[Any]
@@ -39,6 +43,15 @@ class PredictionResult:
     catalog: Catalog
     metadata: ModelMetadata
     notes: tuple[str, ...] = ()
+    counting: CountCalibration | None = None
+
+    @cached_property
+    def counted(self) -> Annotations[Any]:
+        """The predictions to count: those at the threshold that makes counts right, where the model knows it."""
+        if self.counting is None:
+            return self.predictions
+        recipe = self.recipe.replace(**self.counting.thresholds)
+        return replace(postprocess(self.candidates, recipe), classes=self.predictions.classes)
 
 
 class Predictor:
@@ -59,18 +72,18 @@ class Predictor:
     def predict(
         self,
         catalog: Catalog,
-        shape: tuple[int, int] | None = None,
         journal: Path | None = None,
         limit: TimeLimit | None = None,
+        gsd: float | None = None,
         **changes: object,
     ) -> PredictionResult:
         """Predict every item of a catalog.
 
         Parameters
         ----------
-        shape: (masks) height and width that the images must have; without it they must only be alike.
         journal: a folder that caches candidates, so that runs resume and thresholds can be changed instantly.
         limit: of the time: test-time augmentation is reduced to keep it; then items are left out, as problems.
+        gsd: (images) metres of ground per pixel, where the user knows it.
         changes: fields of the recipe, such as `tta` or `score_threshold`.
         """
         if "score_threshold" in changes:  # one threshold is meant for all classes
@@ -79,21 +92,31 @@ class Predictor:
         refuse_changes(changes, recipe)
         modality = modality_of(recipe)
         modality.validate(recipe)
-        if CODERS[recipe.task].common_size:
-            refuse_sizes(catalog, shape)
         problems = Problems(EVERY)
         classes = self.metadata.classes
         limit = limit or TimeLimit()
         limit.start(len(catalog), recipe.tta)
+        probe = probe_with(self.sessions, recipe, classes)
+        given = "image_size" in changes
+        plan = InputPlan() if given else modality.plan_inputs(catalog, recipe, self.metadata.scale, probe, gsd)
         if journal is None:
             execution = replace(self.sessions[0].execution, limit=limit)
-            candidates = infer(catalog, self.sessions, recipe, problems, classes=classes, execution=execution)
+            candidates = infer(
+                catalog,
+                self.sessions,
+                recipe,
+                problems,
+                classes=classes,
+                execution=execution,
+                recipes=plan.recipes,
+            )
         else:
-            candidates = infer_with_journal(journal, catalog, self.sessions, recipe, problems, classes)
+            candidates = infer_with_journal(journal, catalog, self.sessions, recipe, problems, classes, plan.recipes)
         predictions = replace(postprocess(candidates, recipe), classes=classes)
-        note = "" if "image_size" in changes else modality.resolution_note(candidates.size, recipe)
-        notes = (*((note,) if note else ()), *limit.notes(catalog.medium.noun, problems))
-        return PredictionResult(predictions, candidates, recipe, problems, catalog, self.metadata, notes)
+        chosen = {"score_threshold", "class_thresholds"} & changes.keys()
+        counting = None if chosen else CountCalibration.of(self.metadata.counts)
+        notes = (*plan.notes, *limit.notes(catalog.medium.noun, problems))
+        return PredictionResult(predictions, candidates, recipe, problems, catalog, self.metadata, notes, counting)
 
     def operating_point(self, fp_per_hour: float) -> OperatingPoint:
         """The threshold with at most so many false positives per hour in the recordings held out from training."""

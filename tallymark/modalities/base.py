@@ -6,7 +6,7 @@ backbone, and how training samples are made. Nothing else asks whether a data se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -15,7 +15,7 @@ import numpy as np
 from tallymark.core.problems import Problems
 from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
-from tallymark.data.catalog import Catalog
+from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.tta import TTATransform
 from tallymark.geometry.poses import Poses
 from tallymark.io.media import BadMedia
@@ -51,6 +51,26 @@ class ModelInput(NamedTuple):
     scale: float
     pose: Poses | None = None
 
+
+class InputPlan(NamedTuple):
+    """How items are shown to the network.
+
+    recipes: of each item; None if all have the recipe of the model. notes: what the user should know about it.
+    """
+
+    recipes: Sequence[Recipe] | None = None
+    notes: tuple[str, ...] = ()
+
+
+class ProbedObjects(NamedTuple):
+    """What a model finds in an image. size: square root of the area, in pixels of the network. score: confidence."""
+
+    size: np.ndarray
+    score: np.ndarray
+
+
+Probe = Callable[[np.ndarray], ProbedObjects]
+"""An image (height, width, 3), already at the scale of the network, to the objects in it."""
 
 UNREADABLE = ModelInput((np.nan, np.nan), (), 1.0)
 
@@ -116,8 +136,18 @@ class Modality(Protocol):
     def fingerprint(self, catalog: Catalog, item: int, recipe: Any) -> list[object]:
         """What identifies an item's files as they are now: changed files are predicted anew."""
 
-    def resolution_note(self, size: np.ndarray, recipe: Any) -> str:
-        """A note for the user where items of this size (n, 2) are unlike the training data; "" if there is none."""
+    def training_scale(
+        self, catalog: LabelledCatalog, recipe: Any, scores: np.ndarray, gsd: float | None
+    ) -> Mapping[str, object]:
+        """How a model saw its training items, for its metadata; empty where a medium has one scale only.
+
+        scores: of the fused candidates in held-out items. gsd: metres per pixel, where the user knows it.
+        """
+
+    def plan_inputs(
+        self, catalog: Catalog, recipe: Any, scale: Mapping[str, Any], probe: Probe, gsd: float | None
+    ) -> InputPlan:
+        """How each item is shown to a model with this training scale, as its metadata state it."""
 
     def missing_inputs(self, catalog: Catalog, recipe: Any) -> dict[str, int]:
         """What the recipe needs besides the items' own files, such as a map, and how many items are without it."""

@@ -14,38 +14,44 @@ from tallymark.core.problems import BadInput, Problem
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Boxes, Cuboids, Events, Geometry, Labels, Masks, RotatedBoxes
 from tallymark.geometry.rectangles import fit_rectangles, lengthwise
+from tallymark.inference.counting import CountCalibration
 
 G = TypeVar("G", bound=Geometry)
 DECIMALS = 3
 """Of pixels and degrees."""
 DIGITS = 6
 """Significant digits of metres: a wheat head has a few square centimetres, a satellite image square kilometres."""
+COUNTS = ("count", "count_low", "count_high")
 TENTHS = (1, 5, 9)
 """Quantiles of the areas in an item, in tenths: 10th percentile, median, 90th percentile."""
 
 
-def measure_items(predictions: Annotations[G], size: np.ndarray, gsd: float | None) -> pl.DataFrame:
+def measure_items(
+    predictions: Annotations[G], size: np.ndarray, gsd: float | None, counting: CountCalibration | None = None
+) -> pl.DataFrame:
     """A row per item: the number of its objects, and their areas.
 
     Parameters
     ----------
     size: (n, 2) width and height of every image in pixels, nan where it could not be read.
-    gsd: ground sampling distance in metres per pixel, if known.
+    gsd: ground sampling distance in metres per pixel, if known. counting: how far counts may be off, if known.
 
     Columns
     -------
-    item, group (where items have one) and count. With `gsd`: square_metres of the image and per_square_metre.
-    Where objects have an area: area_10, area_50 and area_90, its 10th, 50th and 90th percentile in square pixels; with
-    `gsd` also in square metres, as area_10_m2 and so on. Unknown values are null, and so is the count of an image that
-    could not be read.
+    item, group (where items have one), count, and its 95 % prediction interval from count_low to count_high. With
+    `gsd`: square_metres of the image and per_square_metre. Where objects have an area: area_10, area_50 and area_90,
+    its 10th, 50th and 90th percentile in square pixels; with `gsd` also in square metres, as area_10_m2 and so on.
+    Unknown values are null, and so is the count of an image that could not be read.
     """
-    _check_gsd(gsd)
+    check_gsd(gsd)
     size = np.asarray(size, float)
     if size.shape != (len(predictions.items), 2):
         raise ValueError(f"sizes of shape {size.shape} for {len(predictions.items)} items")
     readable = pl.lit(pl.Series(np.isfinite(size[:, 0])))
     table = pl.DataFrame({"item": predictions.items.ids, "count": predictions.counts})
-    table = table.with_columns(pl.when(readable).then("count"))
+    low, high = (None, None) if counting is None else map(pl.Series, counting.interval(predictions.counts))
+    table = table.with_columns(pl.lit(low, pl.Int64).alias("count_low"), pl.lit(high, pl.Int64).alias("count_high"))
+    table = table.with_columns(pl.when(readable).then(name) for name in COUNTS)
     if predictions.items.group is not None:
         table.insert_column(1, predictions.items.group.alias("group"))
     if gsd is not None:
@@ -75,16 +81,19 @@ def measure_objects(predictions: Annotations[G], gsd: float | None) -> pl.DataFr
     Class labels have no position: item, number (1 is the most probable), label, name and score.
     Cuboids are in metres: item, number, name of the class, score, x, y, z, width, length, height and yaw.
     """
-    _check_gsd(gsd)
+    check_gsd(gsd)
     return MEASUREMENTS[type(predictions.shapes)].table(predictions, gsd)
 
 
-def summary(table: pl.DataFrame) -> dict[str, float | None]:
-    """The table of `measure_items` in a few numbers: items, count, mean_per_item, square_metres, per_square_metre.
+def summary(table: pl.DataFrame, counting: CountCalibration | None = None) -> dict[str, float | None]:
+    """The table of `measure_items` in a few numbers.
 
-    The mean and the density are those of all images that could be read; None where there are none.
+    These are items, count, count_low, count_high, mean_per_item, square_metres and per_square_metre. The mean and the
+    density are those of all images that could be read; None where there are none.
     """
     count = int(table["count"].sum())
+    counts = table["count"].drop_nulls().to_numpy()
+    low, high = (None, None) if counting is None else counting.total_interval(counts)
     readable = len(table) - table["count"].null_count()
     known = table.drop_nulls("square_metres") if "square_metres" in table.columns else table.clear()
     # The sum of rounded numbers is rounded too: three times 0.1 is 0.3.
@@ -93,6 +102,8 @@ def summary(table: pl.DataFrame) -> dict[str, float | None]:
     return {
         "items": len(table),
         "count": count,
+        "count_low": low,
+        "count_high": high,
         "mean_per_item": round(count / readable, DECIMALS) if readable else None,
         "square_metres": ground,
         "per_square_metre": density,
@@ -267,7 +278,8 @@ def _metres(name: str, values: np.ndarray) -> pl.Series:
     return pl.Series(name, np.asarray(values, float)).fill_nan(None).round_sig_figs(DIGITS)
 
 
-def _check_gsd(gsd: float | None) -> None:
+def check_gsd(gsd: float | None) -> None:
+    """Raise `BadInput` for a ground sampling distance that cannot be."""
     if gsd is not None and not (np.isfinite(gsd) and gsd > 0):
         expected = "metres per pixel, above 0"
-        raise BadInput(Problem("bad_option", "predict", f"gsd={gsd}", expected, "give e.g. 1.5, or omit it"))
+        raise BadInput(Problem("bad_option", "gsd", f"gsd={gsd}", expected, "give e.g. 1.5, or omit it"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +22,9 @@ from tallymark.detector.network import Classifier, Network
 from tallymark.detector.weights import WEIGHTS, read_state, write_state
 from tallymark.geometry import Events
 from tallymark.inference.candidates import Candidates, concat_candidates
+from tallymark.inference.counting import calibrate_counts
 from tallymark.inference.metadata import ModelMetadata
+from tallymark.inference.postprocess import fuse
 from tallymark.inference.recall_curve import RecallCurve, measure_recall
 from tallymark.inference.run import MODEL, Run
 from tallymark.inference.tuning import Rule, Tuning, cross_tune, tune
@@ -50,6 +53,7 @@ class TrainingPlan:
     folds: in place of new ones. resume: from the last checkpoint in `folder`. threads: of torch; else chosen.
     problems: items that were skipped before, to be reported with the rest.
     baseline: the trivial submission, whose score is shown beside that of the model.
+    gsd: (images) ground sampling distance in metres per pixel, where the user knows it.
     """
 
     challenge: str
@@ -64,6 +68,7 @@ class TrainingPlan:
     resume: bool = False
     problems: Problems = field(default_factory=lambda: Problems(EVERY))
     baseline: Baseline = NOTHING_FOUND
+    gsd: float | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,7 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
         curve = measure_recall(candidates, truth, recipe, plan.rule) if one_dimensional else None
         if curve is not None:
             score = replace(score, details=score.details | curve.quoted())
+        counting = calibrate_counts(candidates, truth, tuning.recipe)
         metadata = ModelMetadata(
             plan.challenge,
             tuning.recipe,
@@ -131,12 +137,23 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
             {"score": score.value, "evaluated": len(candidates.items)},
             {} if curve is None else curve.as_dict(),
             median_seconds(plan.catalog.with_truth().truth.shapes) if one_dimensional else None,
+            _training_scale(plan, folds, candidates, tuning.recipe),
+            {} if counting is None else counting.as_dict(),
         )
         for network, fold in zip(networks, folds, strict=True):
             export(network, metadata, fold.folder / MODEL)
         run.end(tuning, score, problems, curve)
         evaluated = plan.catalog.select(plan.catalog.items.find(candidates.items.ids))
         return TrainingResult(run, tuning, score, problems, candidates, evaluated, curve)
+
+
+def _training_scale(
+    plan: TrainingPlan, folds: list[HeldOutFold], candidates: Candidates, recipe: Recipe
+) -> Mapping[str, object]:
+    """How the models saw their training items, for the metadata."""
+    fused = fuse(candidates, recipe).objects
+    scores = np.empty(0) if fused.score is None else fused.scores
+    return modality_of(recipe).training_scale(folds[0].train, recipe, scores, plan.gsd)
 
 
 def hold_out(plan: TrainingPlan) -> list[HeldOutFold]:

@@ -43,13 +43,6 @@ def test_a_note_names_the_predicted_split(sets: Path) -> None:
     assert not tallymark.predict("wheat", sets / "wheat", split="all", **options).notes
 
 
-@pytest.mark.parametrize(("pixels", "noted"), [(1024, False), (2048, True)])
-def test_a_note_warns_of_much_larger_images(pixels: int, noted: bool, tmp_path: Path) -> None:
-    cv2.imwrite(str(tmp_path / "a.jpg"), np.zeros((pixels // 2, pixels, 3), np.uint8))
-    notes = tallymark.predict("wheat", tmp_path, tta=1).notes
-    assert [f"image_size={pixels // 2}" in note for note in notes] == [True] * noted
-
-
 def test_an_excessive_image_size_is_refused(tmp_path: Path) -> None:
     cv2.imwrite(str(tmp_path / "a.jpg"), np.zeros((64, 64, 3), np.uint8))
     with pytest.raises(BadInput, match="image_size=99999999"):

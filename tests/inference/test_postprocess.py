@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallymark.core.problems import BadInput
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
-from tallymark.detector.mask_coder import common_shape
+from tallymark.detector.mask_coder import canvas_shape
 from tallymark.geometry import Boxes, Events, Masks, RotatedBoxes
 from tallymark.inference.candidates import Candidates, concat_candidates
 from tallymark.inference.postprocess import postprocess
@@ -125,24 +124,19 @@ def test_masks_of_one_image_do_not_overlap() -> None:
     assert predictions.shapes.area.tolist() == [160, 96]
 
 
-def test_masks_need_images_of_one_size() -> None:
-    first = (100.0, 50.0)
-    other = (100.0, 60.0)
-    candidates = candidates_of(
-        RotatedBoxes.of(np.array([[10, 8, 12, 4, 0]])),
-        [1],
-        [0.9],
-        presence=(1, 1, 1, 1),
-        size=(UNREADABLE, first, first, other),
-    )
-    with pytest.raises(BadInput) as caught:
-        postprocess(candidates, MASKS)
-    (problem,) = caught.value.problems
-    assert (problem.kind, problem.item) == ("other_size", "p3")
-    assert "100x60" in problem.found
-    assert problem.expected == "100x50"
-    assert common_shape(candidates.items, np.array([UNREADABLE, first, first, first])) == (50, 100)
-    assert common_shape(candidates.items, np.array([UNREADABLE] * 4)) == (1, 1)
+def test_masks_of_images_of_several_sizes_lie_on_one_canvas() -> None:
+    rectangles = RotatedBoxes.of(np.array([[10, 8, 12, 4, 0], [98, 25, 20, 4, 0], [30, 55, 12, 20, 0]]))
+    sizes = (UNREADABLE, (100.0, 50.0), (120.0, 30.0), (40.0, 60.0))
+    candidates = candidates_of(rectangles, [1, 1, 3], [0.9, 0.8, 0.7], presence=(1, 1, 1, 1), size=sizes)
+    predictions = postprocess(candidates, MASKS)
+    assert predictions.shapes.shape == canvas_shape(candidates.size) == (60, 120)
+    assert predictions.counts.tolist() == [0, 2, 0, 1]
+    assert predictions.shapes.area.tolist() == [48, 12 * 4, 12 * 15]  # cut off at the edges of their own images
+    first, second, third = (np.nonzero(predictions.shapes.bitmap(mask)) for mask in range(3))
+    assert [side.min() for side in first] == [6, 4]
+    assert [side.max() for side in second] == [26, 99]
+    assert [side.max() for side in third] == [59, 35]
+    assert canvas_shape(np.array([UNREADABLE] * 4)) == (1, 1)
 
 
 def test_unreadable_images_have_no_predictions() -> None:

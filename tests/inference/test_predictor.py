@@ -69,19 +69,6 @@ def test_one_threshold_replaces_those_of_all_classes(predictor: Predictor, catal
     assert predictor.predict(catalog, score_threshold=0.4, **SMALL).recipe.class_thresholds == ""
 
 
-def test_small_inputs_are_noted_unless_the_size_is_given(
-    model: Path, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    predictor = Predictor([model], threads=1)
-    metadata = predictor.metadata
-    small = ModelMetadata(metadata.challenge, metadata.recipe.replace(image_size=16), metadata.classes)
-    monkeypatch.setattr(predictor, "metadata", small)
-    [note] = predictor.predict(catalog, tta=1).notes
-    assert "64 px" in note
-    assert "image_size=32" in note
-    assert predictor.predict(catalog, tta=1, image_size=16).notes == ()
-
-
 def test_changes_are_validated_before_inference(predictor: Predictor, catalog: Catalog) -> None:
     assert problem_of(predictor.predict, catalog, tta=3).found == "tta=3"
     assert problem_of(predictor.predict, catalog, ttaa=2).kind == "unknown_option"

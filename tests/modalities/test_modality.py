@@ -23,9 +23,10 @@ from tallymark.io.media import BadMedia
 from tallymark.modalities import modality, modality_of
 from tallymark.modalities.audio.modality import AudioModality
 from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.base import fingerprint_file, path_of
-from tallymark.modalities.image.modality import MAX_SIZE, ImageModality
+from tallymark.modalities.base import InputPlan, ProbedObjects, fingerprint_file, path_of
+from tallymark.modalities.image.modality import ImageModality
 from tallymark.modalities.image.recipe import ImageRecipe
+from tallymark.modalities.image.resize import MAX_SIZE
 from tallymark.modalities.lidar.modality import LidarModality
 from tallymark.modalities.lidar.recipe import LidarRecipe
 from tests.sets import copy_of
@@ -192,24 +193,11 @@ def test_the_grid_of_a_lidar_recipe_is_checked(changes: dict[str, Any], found: s
     assert (problem.kind, problem.found) == ("bad_option", found)
 
 
-def test_much_larger_images_than_the_network_input_are_noted() -> None:
-    own = ImageModality()
-    recipe = ImageRecipe().replace(image_size=512)
-    large = np.array([[4000.0, 3000.0], [3000.0, 4000.0], [np.nan, np.nan], [2000.0, 4000.0]])
-    note = own.resolution_note(large, recipe)
-    assert "4000 px" in note
-    assert "image_size=2000" in note
-    assert own.resolution_note(large, recipe.replace(image_size=2048)) == ""
-    assert own.resolution_note(large, recipe.replace(task="labels")) == ""
-    assert own.resolution_note(np.array([[1536.0, 1536.0]]), recipe) == ""
-    assert own.resolution_note(np.empty((0, 2)), recipe) == ""
-    assert own.resolution_note(np.full((2, 2), np.nan), recipe) == ""
-
-
-def test_recordings_and_sweeps_have_no_resolution_note() -> None:
-    size = np.array([[1e6, 1e6]])
-    assert AudioModality().resolution_note(size, AudioRecipe()) == ""
-    assert LidarModality().resolution_note(size, LidarRecipe()) == ""
+def test_recordings_and_sweeps_are_shown_at_one_scale(sets: Path) -> None:
+    for name, own, recipe in (("upcalls", AudioModality(), AudioRecipe()), ("lyft", LidarModality(), LidarRecipe())):
+        catalog = tallymark.read(name, sets / name).with_truth()
+        assert own.training_scale(catalog, recipe, np.ones(3), None) == {}
+        assert own.plan_inputs(catalog, recipe, {}, lambda image: ProbedObjects(image, image), None) == InputPlan()
 
 
 def test_the_rasterizer_of_sweeps_keeps_nothing_of_the_sweep_before(sets: Path) -> None:

@@ -12,6 +12,7 @@ from tallymark.core.problems import BadInput
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks, RotatedBoxes
+from tallymark.inference.counting import CountCalibration
 from tallymark.reporting.measurements import measure_items, measure_objects, summary
 
 SIZE = np.array([(1000, 500), (1000, 500), (500, 500)])
@@ -28,16 +29,18 @@ def wheat(group: list[str] | None = None) -> Annotations[Boxes]:
 
 def test_items_in_pixels() -> None:
     table = measure_items(wheat(), SIZE, None)
-    assert table.columns == ["item", "count", "area_10", "area_50", "area_90"]
-    assert table.rows() == [("a", 11, 200, 600, 1000), ("b", 0, None, None, None), ("c", 1, 50, 50, 50)]
+    assert table.columns == ["item", "count", "count_low", "count_high", "area_10", "area_50", "area_90"]
+    assert table.rows() == [
+        ("a", 11, None, None, 200, 600, 1000), ("b", 0, None, None, None, None, None), ("c", 1, None, None, 50, 50, 50),
+    ]  # fmt: skip
 
 
 def test_items_with_a_ground_sampling_distance() -> None:
     """Half a millimetre per pixel: an image is 0.5 m by 0.25 m, and 600 pixels are 1.5 square centimetres."""
     table = measure_items(wheat(["x", "x", "y"]), SIZE, 0.0005)
     assert table.columns == [
-        "item", "group", "count", "square_metres", "per_square_metre", "area_10", "area_50", "area_90",
-        "area_10_m2", "area_50_m2", "area_90_m2",
+        "item", "group", "count", "count_low", "count_high", "square_metres", "per_square_metre",
+        "area_10", "area_50", "area_90", "area_10_m2", "area_50_m2", "area_90_m2",
     ]  # fmt: skip
     assert table["group"].to_list() == ["x", "x", "y"]
     assert table["square_metres"].to_list() == [0.125, 0.125, 0.0625]
@@ -66,6 +69,8 @@ def test_events_are_counted_only() -> None:
     assert measure_items(predictions, np.array([(60, np.nan)]), None).to_dict(as_series=False) == {
         "item": ["a"],
         "count": [2],
+        "count_low": [None],
+        "count_high": [None],
     }
 
 
@@ -131,7 +136,8 @@ def test_masks_are_measured_by_the_fitted_rectangle() -> None:
 def test_summary_with_a_ground_sampling_distance() -> None:
     """12 objects in 3 items of an eighth, an eighth and a sixteenth of a square metre."""
     assert summary(measure_items(wheat(), SIZE, 0.0005)) == {
-        "items": 3, "count": 12, "mean_per_item": 4, "square_metres": 0.3125, "per_square_metre": 38.4,
+        "items": 3, "count": 12, "count_low": None, "count_high": None,
+        "mean_per_item": 4, "square_metres": 0.3125, "per_square_metre": 38.4,
     }  # fmt: skip
 
 
@@ -140,7 +146,8 @@ def test_unreadable_images_are_not_counted() -> None:
     assert table["count"].to_list() == [11, None, 1]
     assert table["per_square_metre"].to_list() == [88, None, 16]
     assert summary(table) == {
-        "items": 3, "count": 12, "mean_per_item": 6, "square_metres": 0.1875, "per_square_metre": 64,
+        "items": 3, "count": 12, "count_low": None, "count_high": None,
+        "mean_per_item": 6, "square_metres": 0.1875, "per_square_metre": 64,
     }  # fmt: skip
 
 
@@ -155,6 +162,8 @@ def test_summary_without_readable_images(gsd: float | None) -> None:
     assert summary(measure_items(none, np.full((2, 2), np.nan), gsd)) == {
         "items": 2,
         "count": 0,
+        "count_low": None,
+        "count_high": None,
         "mean_per_item": None,
         "square_metres": None,
         "per_square_metre": None,
@@ -173,7 +182,8 @@ def test_images_without_objects_have_count_0_and_no_area(shapes: Any) -> None:
     assert objects["score"].dtype == pl.Float64
     nothing = Annotations.empty(Items.of([]), shapes)
     assert summary(measure_items(nothing, np.empty((0, 2)), 1.0)) == {
-        "items": 0, "count": 0, "mean_per_item": None, "square_metres": None, "per_square_metre": None,
+        "items": 0, "count": 0, "count_low": None, "count_high": None,
+        "mean_per_item": None, "square_metres": None, "per_square_metre": None,
     }  # fmt: skip
 
 
@@ -218,3 +228,13 @@ def test_cuboids_are_listed_with_their_class() -> None:
     assert table.rows()[0] == ("b", 1, "car", 0.75, 1, 2, 3, 1.9, 4.5, 1.6, 0.25)
     assert table["name"].to_list() == ["car", "bus"]
     assert measure_items(predictions, np.full((2, 2), 128.0), None)["count"].to_list() == [0, 2]
+
+
+def test_counts_have_a_prediction_interval() -> None:
+    """1 ± 1.4 and 11 ± sqrt(12 + (1.96 * 1.1)²) detections; in total 12 ± 1.96 * sqrt(0.25 * 14 + 1.2²)."""
+    counting = CountCalibration(0.4, "", 100, 4000, quantile=1.0, dispersion=0.25, groups=5, group_error=0.1)
+    table = measure_items(wheat(), PARTLY_READABLE, None, counting)
+    assert table["count_low"].to_list() == [6, None, 0]
+    assert table["count_high"].to_list() == [16, None, 3]
+    numbers = summary(table, counting)
+    assert (numbers["count_low"], numbers["count"], numbers["count_high"]) == (7, 12, 17)

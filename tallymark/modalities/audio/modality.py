@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tallymark.core.parallel import in_background
 from tallymark.core.problems import BadInput, Problem
-from tallymark.data.catalog import Catalog
+from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.tta import TTATransform
 from tallymark.io.audio import read_header
 from tallymark.modalities.audio.config import spectrogram_config
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.audio.spectrogram import spectrogram
 from tallymark.modalities.audio.tiling import audio_tiles, context_frames
-from tallymark.modalities.base import Dataset, ModelInput, fingerprint_file, identity, path_of
+from tallymark.modalities.base import Dataset, InputPlan, ModelInput, Probe, fingerprint_file, identity, path_of
 
 if TYPE_CHECKING:
     from tallymark.detector.encoders import Encoder
@@ -64,8 +64,15 @@ class AudioModality:
     def fingerprint(self, catalog: Catalog, item: int, recipe: AudioRecipe) -> list[object]:
         return [catalog.items.ids[item], fingerprint_file(catalog.path(item))]
 
-    def resolution_note(self, size: np.ndarray, recipe: AudioRecipe) -> str:
-        return ""
+    def training_scale(
+        self, catalog: LabelledCatalog, recipe: AudioRecipe, scores: np.ndarray, gsd: float | None
+    ) -> Mapping[str, object]:
+        return {}
+
+    def plan_inputs(
+        self, catalog: Catalog, recipe: AudioRecipe, scale: Mapping[str, Any], probe: Probe, gsd: float | None
+    ) -> InputPlan:
+        return InputPlan()
 
     def missing_inputs(self, catalog: Catalog, recipe: AudioRecipe) -> dict[str, int]:
         return {}

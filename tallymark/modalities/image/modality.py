@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.data.catalog import Catalog
+from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.coders import CODERS
 from tallymark.detector.strides import BLOCK
 from tallymark.detector.tta import TTATransform
 from tallymark.io.images import read_image
-from tallymark.modalities.base import Dataset, ModelInput, Tile, fingerprint_file, identity, path_of
+from tallymark.modalities.base import (
+    Dataset,
+    InputPlan,
+    ModelInput,
+    Probe,
+    Tile,
+    fingerprint_file,
+    identity,
+    path_of,
+)
+from tallymark.modalities.image.input_plan import plan_inputs
 from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.image.resize import resize_area
+from tallymark.modalities.image.resize import MAX_SIZE, resize_area
+from tallymark.modalities.image.scale import TrainingScale, training_scale
+from tallymark.modalities.image.scale_search import mean_confidence
 from tallymark.modalities.image.tiling import image_tiles
 
 if TYPE_CHECKING:
     from tallymark.detector.encoders import Encoder
-
-MAX_SIZE = 1 << 15
-"""Maximum `image_size` in pixels."""
-MUCH_SMALLER = 3
-"""Images reduced by more than this factor are probably unlike what the model was trained on."""
 
 
 class ImageModality:
@@ -72,19 +79,19 @@ class ImageModality:
         return ImageDataset(catalog, recipe)
 
     def fingerprint(self, catalog: Catalog, item: int, recipe: ImageRecipe) -> list[object]:
-        return [catalog.items.ids[item], fingerprint_file(catalog.path(item))]
+        return [catalog.items.ids[item], fingerprint_file(catalog.path(item)), recipe.image_size]
 
-    def resolution_note(self, size: np.ndarray, recipe: ImageRecipe) -> str:
-        """A note for the user where objects may be too small for the network; "" if there is none."""
-        longer = np.nanmax(size, axis=1, initial=0)
-        if CODERS[recipe.task].whole_item or not len(longer):
-            return ""
-        if (median := float(np.median(longer))) <= MUCH_SMALLER * recipe.image_size:
-            return ""
-        return (
-            f"these images are {median:.0f} px, and the network is given {recipe.image_size}: if that makes objects "
-            f"too small, give a larger image_size, say image_size={round(median / 2)}"
-        )
+    def training_scale(
+        self, catalog: LabelledCatalog, recipe: ImageRecipe, scores: np.ndarray, gsd: float | None
+    ) -> Mapping[str, object]:
+        scale = training_scale(catalog, recipe, mean_confidence(scores, recipe), gsd)
+        return {} if scale is None else scale.as_dict()
+
+    def plan_inputs(
+        self, catalog: Catalog, recipe: ImageRecipe, scale: Mapping[str, Any], probe: Probe, gsd: float | None
+    ) -> InputPlan:
+        trained = TrainingScale.of(scale)
+        return InputPlan() if trained is None else plan_inputs(catalog, recipe, trained, probe, gsd)
 
     def missing_inputs(self, catalog: Catalog, recipe: ImageRecipe) -> dict[str, int]:
         return {}

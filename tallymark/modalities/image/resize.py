@@ -9,6 +9,8 @@ import numpy as np
 
 from tallymark.detector.strides import BLOCK
 
+MAX_SIZE = 1 << 15
+"""Maximum `image_size` in pixels."""
 GRAY = 114
 """The value of padded pixels, about the mean of photographs."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tallymark.data.catalog import Catalog
+from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.tta import TTATransform
 from tallymark.geometry.poses import Poses
 from tallymark.io.media import BadMedia
-from tallymark.modalities.base import Dataset, ModelInput, Tile, fingerprint_file
+from tallymark.modalities.base import Dataset, InputPlan, ModelInput, Probe, Tile, fingerprint_file
 from tallymark.modalities.lidar.bev import POINT_FEATURES, BEVCanvas
 from tallymark.modalities.lidar.painting import painting_files, unpainted_items
 from tallymark.modalities.lidar.recipe import LidarRecipe
@@ -93,8 +93,15 @@ class LidarModality:
         swept = [fingerprint_file(None if file is None else Path(file)) for file in files]
         return [name, times, poses, swept, *painted]
 
-    def resolution_note(self, size: np.ndarray, recipe: LidarRecipe) -> str:
-        return ""
+    def training_scale(
+        self, catalog: LabelledCatalog, recipe: LidarRecipe, scores: np.ndarray, gsd: float | None
+    ) -> Mapping[str, object]:
+        return {}
+
+    def plan_inputs(
+        self, catalog: Catalog, recipe: LidarRecipe, scale: Mapping[str, Any], probe: Probe, gsd: float | None
+    ) -> InputPlan:
+        return InputPlan()
 
     def missing_inputs(self, catalog: Catalog, recipe: LidarRecipe) -> dict[str, int]:
         return unpainted_items(catalog, recipe)

@@ -1,0 +1,103 @@
+"""The scale that a model saw its training images at, and the scale that other images are shown at.
+
+A scale is pixels of the network per pixel of the file. Training resizes every image to a longer side of `image_size`,
+so that an image of the size of the training images is shown as they were. For other sizes that says nothing: a
+photograph of 4000 px may show four times the ground, or the same ground in finer pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tallymark.data.catalog import Catalog, LabelledCatalog
+from tallymark.detector.coders import CODERS
+from tallymark.io.ground_resolution import ground_sampling_distance
+from tallymark.modalities.image.recipe import ImageRecipe
+from tallymark.modalities.image.sizes import read_sizes
+
+MAX_FILES = 500
+"""Training images that are measured, at most."""
+MAX_SIDES = 40
+"""Longer sides of training images that are listed, at most."""
+SAME_SIZE = 0.05
+"""Sides that differ by up to this share are the same."""
+ONE_SIZE = 1.25
+"""Training images have one scale if the longer sides of most of them differ by less than this factor."""
+MIN_OBJECTS = 20
+"""Objects that a distribution of sizes needs."""
+
+
+@dataclass(frozen=True)
+class TrainingScale:
+    """How a model saw its training images.
+
+    longer_sides: of the training images' files, in pixels. pixel_scale: their usual scale; None if it varied.
+    object_size: median over objects of the square root of their area, in pixels of the network; object_spread:
+        standard deviation of its logarithm. confidence: mean score of the detections in held-out images.
+    gsd: metres of ground per pixel of the network, where it is known.
+    """
+
+    longer_sides: tuple[int, ...]
+    pixel_scale: float | None
+    object_size: float
+    object_spread: float
+    confidence: float
+    gsd: float | None = None
+
+    @classmethod
+    def of(cls, stated: Mapping[str, Any]) -> TrainingScale | None:
+        """From the metadata of a model; None where it has none."""
+        return cls(**{**stated, "longer_sides": tuple(stated["longer_sides"])}) if stated else None
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self) | {"longer_sides": list(self.longer_sides)}
+
+    def knows(self, longer: float) -> bool:
+        """Whether there were training images of about this longer side."""
+        return any(abs(longer / side - 1) <= SAME_SIZE for side in self.longer_sides)
+
+
+def training_scale(
+    catalog: LabelledCatalog, recipe: ImageRecipe, confidence: float, gsd: float | None
+) -> TrainingScale | None:
+    """The scale of a training; None for whole images, and if there are too few objects to know their size.
+
+    gsd: metres per pixel of all files, as the user gives it; else it is read from the files.
+    """
+    if CODERS[recipe.task].whole_item:
+        return None
+    with_file = np.flatnonzero(catalog.files.is_not_null().to_numpy())
+    chosen = with_file[np.unique(np.linspace(0, len(with_file) - 1, MAX_FILES).astype(int))] if len(with_file) else []
+    some = catalog.select(np.asarray(chosen, np.int64))
+    longer = read_sizes(some).max(axis=1, initial=0)
+    known = longer > 0
+    scale = recipe.image_size / np.where(known, longer, np.nan)
+    area = CODERS[recipe.task].from_truth(some.truth.shapes).area
+    size = np.sqrt(area) * scale[some.truth.item]
+    size = size[np.isfinite(size) & (size > 0)]
+    if len(size) < MIN_OBJECTS or not np.isfinite(confidence):
+        return None
+    sides = np.unique(longer[known]).astype(int)
+    if len(sides) > MAX_SIDES:
+        sides = np.unique(np.quantile(longer[known], np.linspace(0, 1, MAX_SIDES)).astype(int))
+    low, high = np.quantile(longer[known], [0.1, 0.9])
+    metres = read_gsd(some, gsd) / scale
+    return TrainingScale(
+        longer_sides=tuple(sides.tolist()),
+        pixel_scale=round(float(np.median(scale[known])), 5) if high <= ONE_SIZE * low else None,
+        object_size=round(float(np.median(size)), 3),
+        object_spread=round(float(np.log(size).std()), 4),
+        confidence=round(confidence, 4),
+        gsd=float(f"{np.nanmedian(metres):.4g}") if np.isfinite(metres).any() else None,
+    )
+
+
+def read_gsd(catalog: Catalog, gsd: float | None) -> np.ndarray:
+    """(n,) metres of ground per pixel of each file: as the user gives it, else as the file states it, else nan."""
+    paths = [catalog.path(item) for item in range(len(catalog))]
+    stated = [gsd or (None if path is None else ground_sampling_distance(path)) for path in paths]
+    return np.array([np.nan if one is None else one for one in stated], float)
