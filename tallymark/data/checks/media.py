@@ -75,7 +75,7 @@ def _report_missing(catalog: Catalog, problems: Problems) -> None:
     if catalog.files.null_count() > FEW:
         problems.add(missing_media(catalog))
         return
-    expected, remedy = f"a {catalog.medium.noun} below {catalog.root}", "unzip it again, or exclude the item"
+    expected, remedy = f"its {catalog.medium.noun} below {catalog.root}", "unzip it again, or exclude the item"
     lines = catalog.items.line
     for item in np.flatnonzero(catalog.files.is_null().to_numpy()).tolist():
         name, place = catalog.items.ids[item], catalog.place(item)
