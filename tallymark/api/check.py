@@ -11,6 +11,7 @@ import polars as pl
 from tallymark.core.humanize import plural
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.core.registry import Challenge, challenge
+from tallymark.io.archives import is_folder
 from tallymark.scoring.alignment import PathLike, expected_items, fit_items
 
 
@@ -55,8 +56,8 @@ def check(
     exclude: for a folder, a CSV list of items and objects to ignore.
     """
     what = challenge(name)
-    chosen = what.parse_rule_options(rule_options, path if Path(path).is_dir() else against)
-    if Path(path).is_dir():
+    chosen = what.parse_rule_options(rule_options, path if is_folder(path) else against)
+    if is_folder(path):
         return _check_folder(what, Path(path), chosen, exclude)
     return _check_submission(what, path, chosen, against)
 

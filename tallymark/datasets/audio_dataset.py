@@ -15,7 +15,7 @@ from tallymark.data.catalog import Catalog, Split, concat_splits
 from tallymark.data.items import Items
 from tallymark.data.recording_days import DATE, day_of
 from tallymark.io.finder import Finder
-from tallymark.io.folders import Folder, split_of_path
+from tallymark.io.folders import Folder, relative_path, split_of_path
 from tallymark.io.media import Medium
 
 
@@ -69,7 +69,7 @@ def _split(table: Path, truth: Annotations[Any], recordings: list[Path], root: P
         if len(candidates) == 1:
             files[name] = candidates[0]
         elif candidates:
-            found = " and ".join(str(path.relative_to(root)) for path in candidates[:3])
+            found = " and ".join(str(relative_path(path, root)) for path in candidates[:3])
             remedy = "put the folder before the name"
             notes.add(Problem("ambiguous_file", str(table), found, f"one recording '{name}'", remedy, item=name))
     names = {split_of_path(path, root) for path in files.values()}
@@ -88,7 +88,7 @@ def _with_unnamed(splits: list[Split], unnamed: list[Path], root: Path) -> list[
             split = Split(name, {})
             splits.append(split)
         own = _name(path, root)
-        own = path.relative_to(root).as_posix() if own in taken else own
+        own = relative_path(path, root).as_posix() if own in taken else own
         taken.add(own)
         split.files[own] = path
     return splits
@@ -96,7 +96,8 @@ def _with_unnamed(splits: list[Split], unnamed: list[Path], root: Path) -> list[
 
 def _name(path: Path, root: Path) -> str:
     """The file name, preceded by its folder if the name of that has a date."""
-    return f"{path.parent.name}/{path.name}" if path.parent != root and DATE.search(path.parent.name) else path.name
+    folder = relative_path(path, root).parent.name
+    return f"{folder}/{path.name}" if DATE.search(folder) else path.name
 
 
 def _note_unused(table: Path, found: str, expected: str, notes: Problems) -> None:

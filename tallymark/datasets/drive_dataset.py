@@ -16,6 +16,7 @@ from tallymark.data.drive import Drive, annotations_of, join_drive, unknown_cate
 from tallymark.data.items import Items
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import concat_poses
+from tallymark.io.archives import is_file
 from tallymark.io.folders import IMAGE_SUFFIXES, Folder, split_of_path
 from tallymark.io.media import Medium
 from tallymark.io.nuscenes_tables import Tables, read_tables
@@ -40,7 +41,7 @@ def read_drive_dataset(
     maps: set[str] = set()
     for folder in sorted({path.parent for path in listed.named("sample.json")}):
         name = split_of_path(folder / "sample.json", listed.root)
-        annotated = (folder / "sample_annotation.json").is_file()
+        annotated = is_file(folder / "sample_annotation.json")
         tables = read_tables(folder, problems, annotated=annotated)
         for file_names in (tables["sample_data"]["filename"], tables["map"]["filename"]):
             named.update(file_names.str.split("/").list.last())

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.formats.parsing import read_text
+from tallymark.io.archives import open_file
 
 BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:info|licenses|images|annotations|categories|type)"')
 """How a COCO file begins, whichever list comes first."""
@@ -33,7 +34,7 @@ def may_be_coco(path: Path) -> bool:
     if path.name.startswith("instances"):
         return True
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return BEGINNING.match(file.read(1 << 10)) is not None
     except OSError:
         return False

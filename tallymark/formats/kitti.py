@@ -22,6 +22,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.formats.entries import Entry, catalog_of, items_of
 from tallymark.formats.parsing import ParseError, parse_float, read_lines
 from tallymark.geometry import Cuboids
+from tallymark.io.archives import is_file
 from tallymark.io.folders import LIDAR_SUFFIXES, Folder, distinct_names, split_of_path
 from tallymark.io.lidar import SWEEP, inspect_sweep
 
@@ -145,7 +146,7 @@ def _to_lidar(camera: np.ndarray, lidar_to_camera: np.ndarray) -> Cuboids:
 
 def _read_calibration(path: Path, problems: Problems) -> np.ndarray | None:
     """The (4, 4) matrix R0_rect @ Tr_velo_to_cam; None, with a problem, if it is missing or invalid."""
-    if not path.is_file():
+    if not is_file(path):
         expected = "the calibration of a labelled sweep"
         remedy = "add the file: 3D boxes cannot be transformed to the lidar frame without it"
         problems.add(Problem("missing_calibration", str(path), "nothing", expected, remedy))

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from tallymark.core.problems import Problem, Problems
+from tallymark.io.archives import open_file, packed_table, read_bytes
 
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 """Byte order marks of UTF-16 text."""
@@ -32,7 +33,7 @@ class ParseError(Exception):
 def read_text(path: Path, problems: Problems) -> str | None:
     """The text of a UTF-8 file; invalid bytes become U+FFFD. None, with a problem, if the file is not such text."""
     try:
-        data = path.read_bytes()
+        data = read_bytes(packed_table(path) or path)
     except OSError as error:
         found = (error.strerror or type(error).__name__).lower()
         problems.add(Problem("unreadable", str(path), found, "a text file", "check the file"))
@@ -47,7 +48,7 @@ def read_text(path: Path, problems: Problems) -> str | None:
 def first_line(path: Path) -> str:
     """The first line of any file, without its line end; empty if the file cannot be opened."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return file.readline(HEADER_BYTES).decode("utf-8-sig", "replace").rstrip("\r\n")
     except OSError:
         return ""

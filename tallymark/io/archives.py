@@ -25,6 +25,7 @@ from tallymark.io.windows import Spool, Window, read_at
 
 SUFFIX = ".zip"
 INSIDE = SUFFIX + os.sep
+TABLES = (".csv", ".json", ".txt", ".tsv")
 MOST_MEMBERS = 5_000_000
 LARGEST_MEMBER = 1 << 33
 """Bytes of the largest member that is read."""
@@ -87,14 +88,28 @@ def is_file(path: str | Path) -> bool:
 
 
 def is_folder(path: str | Path) -> bool:
-    """Whether there is a folder at this path, on disk or in an archive; an archive is one itself."""
+    """Whether there is a folder at this path, on disk or in an archive; an archive is one, unless it packs a table."""
     inside = _split(path)
     if inside is None:
-        return Path(path).is_dir() or is_archive(path)
+        return Path(path).is_dir() or (is_archive(path) and packed_table(path) is None)
     try:
         return any(name.startswith(f"{inside[1]}/") for name in open_archive(inside[0]).members)
     except OSError:
         return False
+
+
+def is_inside(path: str | Path) -> bool:
+    """Whether a path leads through an archive."""
+    return _split(path) is not None
+
+
+def packed_table(path: str | Path) -> Path | None:
+    """The table in an archive that has nothing else in it, such as `train.csv.zip`."""
+    try:
+        names = [*open_archive(path).members] if is_archive(path) else []
+    except OSError:
+        return None
+    return Path(path, names[0]) if len(names) == 1 and names[0].lower().endswith(TABLES) else None
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -104,6 +119,18 @@ def read_bytes(path: str | Path) -> bytes:
         return Path(path).read_bytes()
     archive, member = _member(*inside)
     return b"".join(_expand(archive, member, path))
+
+
+def read_blocks(path: str | Path) -> Iterator[bytes]:
+    """The content of a file block by block; at its end, a damaged member is a `BadArchive`."""
+    inside = _split(path)
+    if inside is not None:
+        archive, member = _member(*inside)
+        yield from _expand(archive, member, path)
+        return
+    with Path(path).open("rb") as file:
+        while block := file.read(1 << 20):
+            yield block
 
 
 def open_file(path: str | Path) -> BinaryIO:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from tallymark.core.problems import Problem, Problems
+from tallymark.io.archives import file_status, is_inside, open_file, read_blocks
 from tallymark.io.folders import AUDIO_SUFFIXES
-from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, digest, read_bytes
+from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, check_start, digest, unreadable
 from tallymark.io.resampling import resample, resample_blocks
 
 if TYPE_CHECKING:
@@ -47,7 +50,8 @@ def read_header(path: Path) -> Header:
     import soundfile
 
     try:
-        info = soundfile.info(str(path))
+        with _source(path) as source:
+            info = soundfile.info(source)
     except (soundfile.LibsndfileError, RuntimeError) as error:
         raise BadMedia("corrupt_media", _reason(error)) from None
     if info.samplerate <= 0:
@@ -62,7 +66,7 @@ def read_audio(path: Path, start: float = 0.0, stop: float | None = None, rate: 
     import soundfile
 
     try:
-        with soundfile.SoundFile(str(path)) as file:
+        with _source(path) as source, soundfile.SoundFile(source) as file:
             own = file.samplerate
             first = max(0, round(start * own))
             last = file.frames if stop is None else min(file.frames, round(stop * own))
@@ -79,14 +83,14 @@ def resample_stream(path: Path, rate: int) -> Iterator[np.ndarray]:
     import soundfile
 
     try:
-        with soundfile.SoundFile(str(path)) as file:
+        with _source(path) as source, soundfile.SoundFile(source) as file:
             dtype, unit = INTEGER_FORMATS.get(file.subtype, ("float32", 1.0))
             for block in resample_blocks(_mono_blocks(file, dtype), file.samplerate, rate):
                 yield block * np.float32(unit)
     except (soundfile.LibsndfileError, RuntimeError) as error:
         raise BadMedia("corrupt_media", _reason(error)) from None
-    with path.open("rb") as start:
-        _check_size(start.read(8), path.stat().st_size)
+    with open_file(path) as start:
+        _check_size(start.read(8), file_status(path)[0])
 
 
 def _mono_blocks(file: SoundFile, dtype: str) -> Iterator[np.ndarray]:
@@ -121,15 +125,15 @@ def inspect_recording(path: Path) -> Inspection:
     """Decode all of a recording; the thumbnail is its spectrogram at low resolution."""
     import soundfile
 
-    data = read_bytes(path)
+    fingerprint, start = _fingerprint(path)
     header = read_header(path)
-    _check_size(data, len(data))
+    _check_size(start, file_status(path)[0])
     energies: list[np.ndarray] = []
     peak = 0.0
     not_finite = 0
     read = 0
     try:
-        with soundfile.SoundFile(str(path)) as file:
+        with _source(path) as source, soundfile.SoundFile(source) as file:
             for block in file.blocks(blocksize=BLOCK, dtype="float32", always_2d=True):
                 read += len(block)
                 not_finite += int(np.count_nonzero(~np.isfinite(block)))
@@ -146,7 +150,32 @@ def inspect_recording(path: Path) -> Inspection:
         faults.append(("not_finite", f"{not_finite} samples", "finite samples", "write the recording again"))
     elif not peak:
         faults.append(("silent_recording", "every sample is 0", "sound", "check the recorder, or exclude it"))
-    return Inspection((header.seconds, header.rate), _thumbnail(energies), digest(data), tuple(faults))
+    return Inspection((header.seconds, header.rate), _thumbnail(energies), fingerprint, tuple(faults))
+
+
+@contextmanager
+def _source(path: Path) -> Iterator[str | BinaryIO]:
+    """What soundfile opens: the name of a file, which is fastest, or a file in an archive."""
+    if not is_inside(path):
+        yield str(path)
+        return
+    try:
+        source = open_file(path)
+    except OSError as error:
+        raise unreadable(error) from None
+    with source:
+        yield source
+
+
+def _fingerprint(path: Path) -> tuple[bytes, bytes]:
+    """The digest of a recording, read block by block since it may be large, and its first bytes."""
+    try:
+        blocks = read_blocks(path)
+        start = next(blocks, b"")
+        check_start(start)
+        return digest(chain([start], blocks)), start[:8]
+    except OSError as error:
+        raise unreadable(error) from None
 
 
 def total_hours(recordings: Sequence[Path], problems: Problems) -> float:

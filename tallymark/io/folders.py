@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tallymark.core.problems import Problem, Problems
+from tallymark.io.archive_listing import HIDDEN, as_unpacked, list_archives
+from tallymark.io.archives import SUFFIX, is_archive, is_folder, packed_table
 
 HEIC_SUFFIXES = {".heic", ".heif"}
 """Photographs of phones; the extra `heic` reads them."""
@@ -24,10 +26,15 @@ LIDAR_SUFFIXES = {".bin"}
 
 @dataclass(frozen=True)
 class Folder:
-    """All files below a folder, sorted, without hidden ones; listed once."""
+    """All files below a folder, those in zip archives too, sorted, without hidden ones; listed once.
+
+    notes: archives that cannot be read. remarks: archives that are not needed, since their files lie beside them.
+    """
 
     root: Path
     files: tuple[Path, ...]
+    notes: tuple[Problem, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def named(self, *names: str) -> list[Path]:
         """Files with one of these names, those nearest to the root first, then in the order of the names."""
@@ -47,8 +54,10 @@ class Folder:
 
 
 def open_folder(path: Path, problems: Problems) -> Folder | None:
-    """List a folder; None, with a problem, if there is none."""
+    """List a folder, or an archive; None, with a problem, if there is none."""
     if not path.is_dir():
+        if is_folder(path):
+            return _open_archive(path)
         found = "a file" if path.exists() else "nothing"
         problems.add(Problem("no_folder", str(path), found, "a folder", "check the path"))
         return None
@@ -59,10 +68,23 @@ def open_folder(path: Path, problems: Problems) -> Folder | None:
 
     files = []
     for place, folders, names in os.walk(path, onerror=report, followlinks=True):
-        visible = sorted(name for name in folders if not name.startswith((".", "__MACOSX")))
+        visible = sorted(name for name in folders if not name.startswith(HIDDEN))
         folders[:] = [name for name in visible if not _is_cycle(path, Path(place, name))]
         files += [Path(place, name) for name in names if not name.startswith(".")]
-    return Folder(path, tuple(sorted(files)))
+    archives = [file for file in files if file.name.lower().endswith(SUFFIX)]
+    if not archives:
+        return Folder(path, tuple(sorted(files)))
+    unpacked = [file for file in files if not file.name.lower().endswith(SUFFIX)]
+    packed = list_archives(sorted(archives), unpacked)
+    return Folder(path, tuple(sorted(unpacked + packed.files)), tuple(packed.notes), tuple(packed.remarks))
+
+
+def _open_archive(path: Path) -> Folder:
+    """The files of an archive, or of a folder in one."""
+    archive = next(place for place in (path, *path.parents) if is_archive(place))
+    packed = list_archives([archive], [])
+    whole = Folder(archive, tuple(sorted(packed.files)), tuple(packed.notes))
+    return whole if archive == path else whole.below(path)
 
 
 def _is_cycle(root: Path, folder: Path) -> bool:
@@ -94,15 +116,40 @@ def distinct_names(paths: Sequence[Path], root: Path, name: Callable[[Path], str
     short = {path: name(path) for path in paths}
     shared = Counter(short.values())
     return {
-        path: word if shared[word] == 1 else (path.parent.relative_to(root) / word).as_posix()
+        path: word if shared[word] == 1 else (relative_path(path, root).parent / word).as_posix()
         for path, word in short.items()
     }
 
 
+def relative_path(path: Path, root: Path) -> Path:
+    """The path of a file below the root; that of a file in an archive is the same as after unpacking."""
+    return as_unpacked(path.relative_to(root))
+
+
 def test_folder(folder: Path) -> Path:
-    """The folder of a data set that a submission is about: its test folder if there is exactly one."""
-    tests = [path for path in sorted(folder.glob("test*")) if path.is_dir()]
-    return tests[0] if len(tests) == 1 else folder
+    """The folder of a data set that a submission is about: its test folder, or archive, if there is exactly one."""
+    tests = {path for path in folder.glob("test*") if path.is_dir()} if folder.is_dir() else set()
+    if not tests:
+        listed = open_folder(folder, Problems())
+        for file in () if listed is None else listed.files:
+            top, *below = file.relative_to(folder).parts
+            if top.startswith("test") and below:
+                tests.add(folder / top)
+            elif top.lower().endswith(SUFFIX) and len(below) > 1 and below[0].startswith("test"):
+                tests.add(folder / top / below[0])
+    tests = {path for path in tests if is_folder(path)}
+    return tests.pop() if len(tests) == 1 else folder
+
+
+def tables_at(folder: Path, pattern: str) -> list[Path]:
+    """The tables at the top of a folder or an archive whose names match a pattern, also those packed by themselves."""
+    if folder.is_dir():
+        plain = sorted(folder.glob(pattern))
+        packed = [packed_table(path) for path in sorted(folder.glob(f"{pattern}{SUFFIX}"))]
+        known = {path.name for path in plain}
+        return plain + [path for path in packed if path is not None and path.name not in known]
+    listed = open_folder(folder, Problems())
+    return [] if listed is None else [path for path in listed.files if path.parent == folder and path.match(pattern)]
 
 
 def split_of_path(path: Path, root: Path, default: str = "train") -> str:

@@ -12,8 +12,9 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 from PIL.TiffImagePlugin import IMAGELENGTH, IMAGEWIDTH, TiffImageFile
 
+from tallymark.io.archives import BadArchive, open_file
 from tallymark.io.folders import HEIC_SUFFIXES, IMAGE_SUFFIXES
-from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, digest, read_bytes
+from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, digest, read_bytes, unreadable
 
 warnings.filterwarnings("ignore", module=r"PIL\.")  # of malformed metadata and of large images
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # what it cannot decode is reported as BadMedia
@@ -49,8 +50,10 @@ def image_size(path: Path) -> tuple[int, int]:
     if path.suffix.lower() in HEIC_SUFFIXES:
         _register_heic()
     try:
-        with Image.open(path) as image:
+        with open_file(path) as file, Image.open(file) as image:
             return _oriented_size(image)
+    except BadArchive as error:
+        raise unreadable(error) from None
     except PILLOW_ERRORS as error:
         raise _bad_media(error) from None
 
@@ -70,7 +73,7 @@ def inspect_image(path: Path) -> Inspection:
     if grey is None:
         grey = cv2.cvtColor(_decode_with_pillow(data), cv2.COLOR_RGB2GRAY)
     thumbnail = cv2.resize(grey, (THUMBNAIL, THUMBNAIL), interpolation=cv2.INTER_AREA)
-    return Inspection((width, height), thumbnail, digest(data))
+    return Inspection((width, height), thumbnail, digest([data]))
 
 
 def _decode(data: bytes, flag: int) -> np.ndarray | None:

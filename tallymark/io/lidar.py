@@ -43,7 +43,7 @@ def inspect_sweep(path: Path, columns: int | None = None) -> Inspection:
     cell = cell[((cell >= 0) & (cell < THUMBNAIL)).all(axis=1)]
     density = np.bincount(cell[:, 1] * THUMBNAIL + cell[:, 0], minlength=THUMBNAIL**2).reshape(THUMBNAIL, THUMBNAIL)
     thumbnail = np.clip(40 * np.log1p(density), 0, 255).astype(np.uint8)
-    return Inspection((len(points), points.shape[1]), thumbnail, digest(points.tobytes()), tuple(faults))
+    return Inspection((len(points), points.shape[1]), thumbnail, digest([points.tobytes()]), tuple(faults))
 
 
 def _infer_columns(floats: np.ndarray) -> int:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
+
+from tallymark.io import archives
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -85,16 +87,32 @@ def flush_on_damage(
 def read_bytes(path: Path) -> bytes:
     """The bytes of a media file."""
     try:
-        data = path.read_bytes()
+        data = archives.read_bytes(path)
     except OSError as error:
-        raise BadMedia("unreadable_media", (error.strerror or type(error).__name__).lower()) from None
+        raise unreadable(error) from None
+    check_start(data)
+    return data
+
+
+def check_start(data: bytes) -> None:
+    """Refuse a file that begins like none of a medium."""
     if not data:
         raise BadMedia("corrupt_media", "an empty file")
     if data.startswith(b"version https://git-lfs"):
         raise BadMedia("corrupt_media", "a Git LFS pointer", "fetch the file itself (git lfs pull)")
-    return data
 
 
-def digest(data: bytes) -> bytes:
-    """A short fingerprint of a file's bytes."""
-    return hashlib.blake2b(data, digest_size=16).digest()
+def unreadable(error: OSError) -> BadMedia:
+    """A file that cannot be opened, or read in its archive."""
+    found = (error.strerror or type(error).__name__).lower()
+    if isinstance(error, archives.BadArchive):
+        return BadMedia("unreadable_media", found, error.remedy)
+    return BadMedia("unreadable_media", found)
+
+
+def digest(blocks: Iterable[bytes]) -> bytes:
+    """A short fingerprint of a file's bytes, given in blocks."""
+    made = hashlib.blake2b(digest_size=16)
+    for block in blocks:
+        made.update(block)
+    return made.digest()

@@ -18,6 +18,8 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from tallymark.core.problems import Problem, Problems, clip
+from tallymark.io.archives import file_status, is_file, open_file, packed_table, read_bytes
+from tallymark.io.folders import open_folder
 
 TEXT, NUMBER, NUMBERS, WORDS = pl.String, pl.Float64, pl.List(pl.Float64), pl.List(pl.String)
 Schema = dict[str, pl.DataType | type[pl.DataType]]
@@ -85,7 +87,7 @@ def read_tables(folder: Path, problems: Problems, *, annotated: bool) -> Tables:
     tables = {}
     for name, columns in COLUMNS.items():
         path, schema = folder / f"{name}.json", {"token": TEXT, **columns}
-        if path.is_file():
+        if is_file(path):
             table = _read(path, schema, problems)
             tables[name] = _valid_rows(table, path, problems)
             continue
@@ -114,16 +116,16 @@ def _read(path: Path, schema: Schema, problems: Problems) -> pl.DataFrame:
 
 def _is_list(path: Path) -> bool:
     """Whether the text begins and ends as a list: one that was truncated between two rows does not."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         start = file.read(64)
-        file.seek(-min(64, path.stat().st_size), os.SEEK_END)
+        file.seek(-min(64, file_status(path)[0]), os.SEEK_END)
         return start.lstrip().startswith(b"[") and file.read().rstrip().endswith(b"]")
 
 
 def _objects(path: Path) -> Iterator[bytes]:
     """A list of objects as lines of one object each. If a string contains braces, the lines are not valid JSON."""
     rest = b""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         while block := file.read(CHUNK):
             data = rest + block
             end = data.rfind(b"}") + 1
@@ -136,7 +138,7 @@ def _objects(path: Path) -> Iterator[bytes]:
 
 def _read_by_row(path: Path, schema: Schema, problems: Problems) -> pl.DataFrame:
     """The slow path: every object up to the first syntax error, with null for values of the wrong type."""
-    text = path.read_bytes().decode("utf-8-sig", "replace").strip()
+    text = read_bytes(path).decode("utf-8-sig", "replace").strip()
     rows, found = _values(text)
     if not found and not all(isinstance(row, dict) for row in rows):
         found = "values that are not objects"
@@ -234,7 +236,7 @@ def _report_dangling(folder: Path, tables: Tables, problems: Problems) -> None:
         if isinstance(named.schema[column], pl.List):
             named = named.explode(column).drop_nulls()
         if not tables[target].height:  # one problem, not one for each row that refers to it
-            if named.height and (folder / f"{target}.json").is_file():
+            if named.height and is_file(folder / f"{target}.json"):
                 empty.add(target)
             continue
         lost = named.join(tables[target], left_on=column, right_on="token", how="anti", maintain_order="left")
@@ -248,26 +250,28 @@ def _report_dangling(folder: Path, tables: Tables, problems: Problems) -> None:
 
 def sample_tokens(folder: Path, problems: Problems) -> list[str]:
     """The tokens of the `sample.json` below a folder; of several, that of the test set."""
-    tables = sorted(folder.rglob("sample.json"), key=lambda path: ("test" not in str(path.relative_to(folder)), path))
+    listed = open_folder(folder, problems)
+    found = [] if listed is None else listed.named("sample.json")
+    tables = sorted(found, key=lambda path: ("test" not in str(path.relative_to(folder)), path))
     if not tables:
         problems.add(
             Problem("empty_folder", str(folder), "no sample.json", "the tables of a data set", "name their folder")
         )
         return []
     try:
-        samples = json.loads(tables[0].read_bytes())
+        samples = json.loads(read_bytes(tables[0]))
         return [str(sample["token"]) for sample in samples]
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        found = f"{type(error).__name__}: {error}"
+        what = f"{type(error).__name__}: {error}"
         expected, remedy = "a list of samples with a token each", "unzip the tables again"
-        problems.add(Problem("bad_json", str(tables[0]), found, expected, remedy))
+        problems.add(Problem("bad_json", str(tables[0]), what, expected, remedy))
         return []
 
 
 def is_json(path: str | Path) -> bool:
     """Whether a file begins like a JSON object, unlike a CSV file."""
     try:
-        with Path(path).open("rb") as file:
+        with open_file(packed_table(path) or path) as file:
             return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
     except OSError:
         return False

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.core.problems import Problem, Problems, clip
+from tallymark.io.archives import packed_table, read_bytes
 
 BLANKS = " \t\r\n\f\v"
 FOREIGN = {
@@ -127,7 +128,7 @@ def _read_bytes(path: str | Path, problems: Problems) -> bytes | None:
         problems.add(Problem(kind, file, found, expected, remedy, line=line))
 
     try:
-        data = Path(path).read_bytes()
+        data = read_bytes(packed_table(path) or path)
     except OSError as error:
         reason = "a folder" if Path(path).is_dir() else (error.strerror or type(error).__name__).lower()
         refuse("unreadable", reason, "a CSV file", "check the path")

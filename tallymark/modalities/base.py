@@ -18,6 +18,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.tta import TTATransform
 from tallymark.geometry.poses import Poses
+from tallymark.io.archives import file_status, is_file
 from tallymark.io.media import BadMedia
 from tallymark.modalities.sample import Sample
 
@@ -168,7 +169,6 @@ def path_of(catalog: Catalog, item: int) -> Path:
 
 def fingerprint_file(path: Path | None) -> list[object]:
     """Path, size and time of change of a file."""
-    if path is None or not path.exists():
+    if path is None or not is_file(path):
         return [str(path)]
-    status = path.stat()
-    return [str(path.resolve()), status.st_size, status.st_mtime_ns]
+    return [str(path.resolve()), *file_status(path)]

@@ -13,6 +13,7 @@ from tallymark.core.humanize import count, noun, percentage
 from tallymark.core.parallel import in_threads
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.text import placeholder
+from tallymark.io.archives import is_file
 from tallymark.modalities.gallery import GalleryItem
 from tallymark.modalities.render import renderer_of
 from tallymark.reporting.blocks import Paragraph, Section, Tile, gallery, table
@@ -89,6 +90,6 @@ def _image(catalog: Catalog, item: int) -> np.ndarray:
     if item < 0:
         return placeholder("not in this data set", size)
     path = catalog.path(item)
-    if path is None or not path.is_file():
+    if path is None or not is_file(path):
         return placeholder("its file is missing", size)
     return draw_item(catalog, GalleryItem(item))

@@ -16,6 +16,8 @@ from tallymark.core.registry import Challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
+from tallymark.io.archives import is_folder
+from tallymark.io.folders import tables_at
 from tallymark.submission.table_checks import align, report_unknown
 
 PathLike = str | Path
@@ -55,7 +57,7 @@ def read_pairs(
 
 def read_answers(what: Challenge, path: PathLike, rule_options: Any, problems: Problems) -> Annotations[Any] | None:
     """The truth of a file, or of the labelled items of a data folder; None, with problems, if there is none."""
-    if not Path(path).is_dir():
+    if not is_folder(path):
         return what.dialect.read_truth(path, rule_options, problems)
     catalog: Catalog | None = what.module("read").read(Path(path), rule_options, problems)
     if catalog is None:
@@ -137,13 +139,14 @@ def expected_items(
     A folder's file names lose their suffix where the ids in `like` are written so.
     """
     path, before = Path(source), problems.total
-    samples = sorted(path.glob("sample_submission*.csv"))
-    if path.is_dir() and (what.sparse or len(samples) != 1):  # a sparse sample need not name every item
+    folder = is_folder(path)
+    samples = tables_at(path, "sample_submission*.csv") if folder else [path]
+    if folder and (what.sparse or len(samples) != 1):  # a sparse sample need not name every item
         items = Items.of(what.dialect.folder_ids(path, problems))
         if not (items.find(like.ids) >= 0).any():
             stems = Items.of(list(dict.fromkeys(Path(name).stem for name in items.ids)))
             items = stems if len(stems) == len(items) and (stems.find(like.ids) >= 0).any() else items
     else:
-        sample = what.dialect.read(samples[0] if path.is_dir() else path, rule_options, problems)
+        sample = what.dialect.read(samples[0], rule_options, problems)
         items = Items.of([]) if sample is None else Items(sample.items.ids)
     return items if problems.total == before else None

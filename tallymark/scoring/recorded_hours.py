@@ -16,6 +16,7 @@ from tallymark.core.problems import Problem, Problems
 from tallymark.core.registry import ScoreOption, Scoring
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
+from tallymark.io.archives import is_folder
 from tallymark.io.audio import total_hours
 from tallymark.io.finder import Finder
 from tallymark.io.folders import AUDIO_SUFFIXES, media_files
@@ -36,7 +37,7 @@ def complete_hours(scoring: Scoring, official: Callable[[list[str]], float | Non
         return _with_hours(scoring.rule_options, _hours_in(Path(scoring.given["audio"]), names, scoring.problems))
     if "hours" in scoring.given:
         return scoring.rule_options
-    if not scoring.truth_path.is_dir():
+    if not is_folder(scoring.truth_path):
         return _with_hours(scoring.rule_options, official(names or []) or 0.0)
     hours = _hours_in(scoring.truth_path, names, scoring.problems, named_only=True)
     return _with_hours(scoring.rule_options, hours)

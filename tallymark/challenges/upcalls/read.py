@@ -11,6 +11,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.event_labels import with_label_remarks
 from tallymark.datasets.audio_dataset import read_audio_dataset
 from tallymark.formats import read_calls
+from tallymark.io.archives import open_file
 from tallymark.io.audio import RECORDING
 from tallymark.io.folders import open_folder
 
@@ -46,7 +47,7 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
 def _is_ours(path: Path) -> bool:
     """Whether the first line names the columns of a schema."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             first = file.readline(1 << 12).decode("utf-8", "replace").lstrip("\ufeff")
     except OSError:
         return True  # reported when it is read

@@ -1,0 +1,85 @@
+"""The files in the archives of a folder, beside those that are unpacked there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from tallymark.core.humanize import plural
+from tallymark.core.problems import Problem
+from tallymark.io.archives import SUFFIX, BadArchive, open_archive
+
+HIDDEN = (".", "__MACOSX")
+"""How names of files and folders begin that are not data."""
+NAMED = 3
+
+
+@dataclass
+class ArchiveListing:
+    """Files in archives. notes: what cannot be read. remarks: archives that are not needed, in words."""
+
+    files: list[Path] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+def list_archives(archives: Iterable[Path], unpacked: Sequence[Path]) -> ArchiveListing:
+    """The files in these archives, without those that are unpacked beside them, which are used instead."""
+    listing = ArchiveListing()
+    present = frozenset(map(str, unpacked))
+    for archive in archives:
+        try:
+            opened = open_archive(archive)
+        except OSError as error:
+            listing.notes.append(_unreadable(archive, error))
+            continue
+        for reason in sorted({reason for _, reason in opened.refused}):
+            names = [name for name, why in opened.refused if why == reason]
+            found, remedy = f"{reason}: {_named(names)}", "none: such files are not read"
+            listing.notes.append(Problem("unsafe_member", str(archive), found, "files inside the archive", remedy))
+        names = [name for name in opened.members if not any(part.startswith(HIDDEN) for part in name.split("/"))]
+        _note_nested(archive, [name for name in names if name.lower().endswith(SUFFIX)], listing)
+        own = [name for name in names if not name.lower().endswith(SUFFIX)]
+        kept = [name for name in own if not _is_unpacked(archive, name, present)] if present else own
+        if len(kept) < len(own):
+            count = plural(len(own) - len(kept), "file")
+            listing.remarks.append(f"{archive}: {count} of it lie unpacked beside it, and are used instead")
+        listing.files += [archive / name for name in kept]
+    return listing
+
+
+def as_unpacked(path: Path) -> Path:
+    """Where a file in an archive lies after unpacking: `test.zip/test/a.jpg` and `test.zip/a.jpg` in `test/a.jpg`."""
+    parts = path.parts
+    for at, part in enumerate(parts[:-1]):
+        stem = part[: -len(SUFFIX)]
+        if part.lower().endswith(SUFFIX):
+            return as_unpacked(Path(*parts[:at], *(() if parts[at + 1] == stem else (stem,)), *parts[at + 1 :]))
+    return path
+
+
+def _is_unpacked(archive: Path, name: str, present: frozenset[str]) -> bool:
+    """Whether a member lies beside its archive, in its own folder or in one that is named after the archive."""
+    folder, member = archive.parent, PurePosixPath(name)
+    places = [folder / name, archive.with_suffix("") / name]
+    if len(member.parts) > 1:
+        places.append(archive.with_suffix("").joinpath(*member.parts[1:]))
+    return any(str(place) in present for place in places)
+
+
+def _note_nested(archive: Path, names: list[str], listing: ArchiveListing) -> None:
+    if names:
+        found, expected = f"archives in it: {_named(names)}", "files, not archives, in an archive"
+        listing.notes.append(Problem("nested_archive", str(archive), found, expected, f"unzip {archive}"))
+
+
+def _unreadable(archive: Path, error: OSError) -> Problem:
+    remedy = error.remedy if isinstance(error, BadArchive) else "check its permissions"
+    found = error.strerror or type(error).__name__
+    return Problem("bad_archive", str(archive), found, "a complete zip archive", remedy)
+
+
+def _named(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
