@@ -13,6 +13,7 @@ from tallymark.core.registry import Challenge, challenge
 from tallymark.data.catalog import Catalog
 from tallymark.data.exclusions import read_exclusions
 from tallymark.formats.unread import find_unread
+from tallymark.io.folders import Folder, open_folder
 
 if TYPE_CHECKING:
     from tallymark.data.folds import Folds
@@ -28,7 +29,7 @@ def read(name: str, folder: PathLike, *, exclude: PathLike | None = None, **rule
     Parameters
     ----------
     name: the challenge.
-    folder: the data set, as it was unpacked.
+    folder: the data set, unpacked or in zip archives.
     exclude: a CSV list of items and objects to ignore, as `check` writes it.
 
     Examples
@@ -49,12 +50,24 @@ def read_folder(
     found = Problems(EVERY)
     reader = what.module("read")
     catalog: Catalog | None = reader.read(folder, rule_options, found)
-    (found if catalog is None else catalog.notes).merge(find_unread(folder, catalog, getattr(reader, "FORMATS", "")))
+    if (listed := open_folder(folder, Problems())) is not None:
+        catalog = _with_remarks(catalog, listed, getattr(reader, "FORMATS", ""), found)
     if exclusions is None:
         problems.merge(found)
         return catalog
     problems.merge(found.without(exclusions.covers))
     return None if catalog is None else exclusions.apply(catalog, found)
+
+
+def _with_remarks(catalog: Catalog | None, listed: Folder, formats: str, problems: Problems) -> Catalog | None:
+    """A catalog with what is to be said about archives and files of other kinds in its folder."""
+    notes = problems if catalog is None else catalog.notes
+    for note in listed.notes:
+        notes.add(note)
+    notes.merge(find_unread(listed, catalog, formats))
+    if catalog is None or not listed.remarks:
+        return catalog
+    return replace(catalog, remarks=(*catalog.remarks, *listed.remarks))
 
 
 def folds(
@@ -112,7 +125,9 @@ def explore(
     write_page(catalog, f"{what.title}: {folder}", Path(out), problems=problems, seed=seed)
 
 
-def synth(name: str, folder: PathLike, *, items: int = 50, seed: int = 0, **scene_options: object) -> dict[str, str]:
+def synth(
+    name: str, folder: PathLike, *, items: int = 50, seed: int = 0, zipped: bool = False, **scene_options: object
+) -> dict[str, str]:
     """Write a synthetic data set in the challenge's official formats.
 
     Parameters
@@ -121,12 +136,15 @@ def synth(name: str, folder: PathLike, *, items: int = 50, seed: int = 0, **scen
     folder: a new or empty folder.
     items: images, recordings or sweeps in all, one in five of them in the test split.
     seed: the same seed gives the same bytes.
+    zipped: in zip archives, as the official data sets are published; every command reads them as they are.
     scene_options: how the data look, e.g. `size=1024`; `tallymark list CHALLENGE` lists them.
 
     Returns
     -------
     The rule options that the data set needs, where it differs from the official one.
     """
+    from tallymark.synthetic.packing import pack
+
     scenes = parse_scene_options(name, scene_options)
     path = Path(folder)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
@@ -136,6 +154,8 @@ def synth(name: str, folder: PathLike, *, items: int = 50, seed: int = 0, **scen
         found, expected = f"items={items}, seed={seed}", "items from 1 on and a seed from 0 on"
         raise BadInput(Problem("bad_option", "synth", found, expected, "give e.g. items=50, seed=0"))
     challenge(name).module("synth").write(path, items, seed, scenes)
+    if zipped:
+        pack(path, scenes.package)
     return scenes.rule_options
 
 

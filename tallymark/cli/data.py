@@ -74,6 +74,9 @@ def synth(
     folder: Annotated[Path, typer.Argument(help="A new folder for the data set.", show_default=False)],
     items: Annotated[int, typer.Option(min=1, help="Number of images, recordings or sweeps.")] = 50,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 0,
+    zipped: Annotated[
+        bool, typer.Option("--zip", help="Write zip archives, as the official data are published.")
+    ] = False,
     scene_options: Annotated[
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE]...", help="How the data look: `tallymark list CHALLENGE` lists the keys."),
@@ -85,6 +88,6 @@ def synth(
         from tallymark.core.console import print_line
 
         options = changes_of(scene_options, run_synth)
-        rule_options = run_synth(challenge, folder, items=items, seed=seed, **options)
+        rule_options = run_synth(challenge, folder, items=items, seed=seed, zipped=zipped, **options)
         needed = "".join(f" --rule {key}={value}" for key, value in rule_options.items())
         print_line(f"written to {folder}; next: tallymark check {challenge} {folder}{needed}")

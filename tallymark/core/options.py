@@ -63,9 +63,11 @@ class SceneOptions:
     """What a synthetic data set looks like; the `synth.py` of a challenge adds its own fields.
 
     demo: values that the demo uses, and under `items` the number of items that it generates.
+    package: the archive that the official data set is published in; if empty, each of its folders is an archive.
     """
 
     demo: ClassVar[Mapping[str, Any]] = {}
+    package: ClassVar[str] = ""
 
     @property
     def rule_options(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from tallymark.core.humanize import plural
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.catalog import Catalog
 from tallymark.formats.unread_annotations import annotation_format, may_be_annotations
-from tallymark.io.folders import Folder, open_folder
+from tallymark.io.folders import Folder
 
 NAMED = 3
 """Suffixes or file names that a message lists."""
@@ -56,15 +56,12 @@ MEDIA: dict[str, tuple[UnreadKind, ...]] = {
 """For each modality the kinds of media that belong to it, but are not read."""
 
 
-def find_unread(folder: Path, catalog: Catalog | None, formats: str) -> Problems:
+def find_unread(listed: Folder, catalog: Catalog | None, formats: str) -> Problems:
     """One problem for each kind of file in a folder that is not read.
 
     catalog: what was read of the folder, if anything. formats: the annotation formats that the challenge reads.
     """
     problems = Problems(EVERY)
-    listed = open_folder(folder, Problems())
-    if listed is None:
-        return problems
     modalities = MEDIA if catalog is None else (catalog.medium.modality,)
     read = frozenset() if catalog is None else catalog.medium.suffixes
     reported: set[Path] = set()
@@ -74,7 +71,7 @@ def find_unread(folder: Path, catalog: Catalog | None, formats: str) -> Problems
             reported.update(found)
             suffixes = ", ".join(sorted({path.suffix.lower() for path in found})[:NAMED])
             text = f"{plural(len(found), kind.noun)} ({suffixes}), not read"
-            problems.add(Problem("unread_files", str(folder), text, "files of kinds that are read", kind.remedy))
+            problems.add(Problem("unread_files", str(listed.root), text, "files of kinds that are read", kind.remedy))
     _report_annotations(listed, catalog, formats, problems)
     return problems
 

@@ -39,6 +39,7 @@ class SceneOptions(options.SceneOptions):
     """
 
     demo: ClassVar[Mapping[str, Any]] = {"seconds": 60, "calls": 200}
+    package: ClassVar[str] = "recordings.zip"
 
     seconds: float = 900.0
     rate: int = 2000
