@@ -13,7 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, Split, concat_splits
 from tallymark.data.items import Items
 from tallymark.geometry import Labels
-from tallymark.io.folders import SPLIT_WORDS, Folder, distinct_names, names_a_split, split_of_path
+from tallymark.io.folders import SPLIT_WORDS, Folder, distinct_names, names_a_split, relative_path, split_of_path
 from tallymark.io.media import Medium
 
 SPLIT_FOLDER = re.compile(f"(?:{'|'.join(SPLIT_WORDS)})(?:_set|_images)?", re.IGNORECASE)
@@ -65,7 +65,7 @@ def _class_folders(paths: Sequence[Path], root: Path) -> dict[Path, str]:
     """The class folder of each file of one split, where it has one."""
     below: dict[Path, Parts] = {}
     for path in paths:
-        parts = path.relative_to(root).parts[:-1]
+        parts = relative_path(path, root).parts[:-1]
         split = next((at for at, part in enumerate(parts) if names_a_split(part)), -1)
         below[path] = parts[split + 1 :]
     tails = set(below.values())
@@ -77,7 +77,7 @@ def _class_folders(paths: Sequence[Path], root: Path) -> dict[Path, str]:
 
 def _beside(root: Path) -> set[str]:
     """Of a folder that is one split of a data set: the class folders of all its splits, so that numbers agree."""
-    if not SPLIT_FOLDER.fullmatch(root.resolve().name):
+    if not root.is_dir() or not SPLIT_FOLDER.fullmatch(root.resolve().name):
         return set()
     beside = (folder for folder in root.resolve().parent.iterdir() if folder.is_dir())
     splits = [folder for folder in beside if SPLIT_FOLDER.fullmatch(folder.name)]

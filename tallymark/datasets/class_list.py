@@ -11,6 +11,8 @@ import numpy as np
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.catalog import Catalog
 from tallymark.geometry.labels import MOST_CLASSES
+from tallymark.io.archives import is_folder, read_bytes
+from tallymark.io.folders import open_folder
 
 CLASS_LISTS = ("class_list.txt", "classes.txt")
 HEADER = re.compile(r"class_?id\s*[,;\s]\s*class_?name", re.IGNORECASE)
@@ -21,7 +23,7 @@ ENTRY = re.compile(r"(\S*?)\s*[,;\s]\s*(.*)")
 def read_class_names(path: Path, problems: Problems) -> tuple[str, ...]:
     """The names of the classes in order; empty, with a problem, if the file cannot be read."""
     try:
-        lines = path.read_text("utf-8-sig", "replace").splitlines()
+        lines = read_bytes(path).decode("utf-8-sig", "replace").splitlines()
     except OSError as error:
         found = (error.strerror or type(error).__name__).lower()
         problems.add(Problem("unreadable", str(path), found, "a list of classes", "check its permissions"))
@@ -42,9 +44,13 @@ def read_class_names(path: Path, problems: Problems) -> tuple[str, ...]:
 
 def count_listed_classes(path: Path) -> int | None:
     """The number of classes in the list of a data folder, or beside a file; None if there is no list."""
-    folder = path if path.is_dir() else path.parent
-    places = [folder, *(sorted(one for one in folder.iterdir() if one.is_dir()) if path.is_dir() else [])]
-    lists = [place / name for place in places for name in CLASS_LISTS if (place / name).is_file()]
+    if is_folder(path) and not path.is_dir():
+        listed = open_folder(path, Problems())
+        lists = [] if listed is None else listed.named(*CLASS_LISTS)
+    else:
+        folder = path if path.is_dir() else path.parent
+        places = [folder, *(sorted(one for one in folder.iterdir() if one.is_dir()) if path.is_dir() else [])]
+        lists = [place / name for place in places for name in CLASS_LISTS if (place / name).is_file()]
     return len(read_class_names(lists[0], Problems())) or None if lists else None
 
 

@@ -112,6 +112,21 @@ def test_files_of_one_name_get_the_ids_that_they_have_unpacked(sets: Path, tmp_p
     assert tallymark.read("food", tmp_path / "data").items.ids.to_list() == plain == ["a/same.jpg", "b/same.jpg"]
 
 
+def test_class_folders_in_archives_are_labels(sets: Path, tmp_path: Path) -> None:
+    photo = next((sets / "food" / "test_set").iterdir())
+    for place in ("train/pie", "train/soup", "val/pie"):
+        (tmp_path / "data" / place).mkdir(parents=True)
+        shutil.copy(photo, tmp_path / "data" / place / f"{place.replace('/', '-')}.jpg")
+    plain = tallymark.read("food", tmp_path / "data")
+    pack(tmp_path / "data")
+    packed = tallymark.read("food", tmp_path / "data")
+    assert packed.truth is not None
+    assert plain.truth is not None
+    assert packed.items.ids.to_list() == plain.items.ids.to_list()
+    assert packed.truth.classes == plain.truth.classes == ("pie", "soup")
+    assert packed.truth.labels.tolist() == plain.truth.labels.tolist()
+
+
 def test_what_is_unpacked_beside_an_archive_is_used(sets: Path, tmp_path: Path) -> None:
     folder = packed_copy(sets, "food", tmp_path)
     shutil.copytree(sets / "food" / "val_set", folder / "val_set")
