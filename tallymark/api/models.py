@@ -13,6 +13,7 @@ import polars as pl
 
 from tallymark.api.data import PathLike, read
 from tallymark.api.score import write
+from tallymark.api.submission_rows import expected_rows
 from tallymark.core.humanize import plural
 from tallymark.core.options import parse_options
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, nearest
@@ -22,6 +23,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
 from tallymark.inference.image_sizes import refuse_sizes
 from tallymark.inference.predictor import PredictionResult, Predictor
+from tallymark.inference.read_items import only_read
 from tallymark.inference.run import MODEL, Run
 from tallymark.inference.session import Runtime
 from tallymark.inference.time_limit import TimeLimit
@@ -193,7 +195,7 @@ def _pseudo_labelled(run: str, name: str, folder: PathLike, rule_options: Option
         found, remedy = f"truth for all of {len(catalog)} items", "give it by --extra-data, or name another folder"
         raise BadInput(Problem("no_unlabelled", str(folder), found, "items without truth", remedy))
     unlabelled = catalog.select(~catalog.labelled).with_media()
-    result = predictor.predict(unlabelled)
+    result = only_read(predictor.predict(unlabelled))
     problems.merge(unlabelled.notes)
     problems.merge(result.problems)
     truth = result.predictions
@@ -220,6 +222,7 @@ def predict(
     runtime: Runtime = "onnxruntime",
     threads: int | None = None,
     form: str | None = None,
+    sample: PathLike | None = None,
     fp_per_hour: float | None = None,
     gsd: float | None = None,
     journal: PathLike | None = None,
@@ -235,6 +238,8 @@ def predict(
     folder: a data set, or any folder of images or recordings.
     out: the submission to write, if any; form: which of its published forms.
     split: `train`, `val`, `test` or `all`; `auto` is the test split if there is one, else all.
+    sample: a sample submission: exactly its ids are predicted, and get a row each in its order. By default that of the
+        folder is used, if it has one.
     runtime: `onnxruntime`, or `openvino`, which is faster on most CPUs.
     threads: CPU threads; by default as many as there are free cores.
     fp_per_hour: (recordings) use the score threshold that had at most so many false positives per hour in training.
@@ -269,19 +274,31 @@ def predict(
     parsed = parse_options(what.rule_options, given)
     every = read(name, folder, **given)
     catalog = choose_split(every, split)
+    rows = None
+    if out is not None or sample is not None:
+        listed = None if sample is None else Path(sample)
+        chosen = what.parse_rule_options(given, folder)
+        rows = expected_rows(what, every, catalog, Path(folder), listed, chosen, by_default=split == "auto")
+        catalog = catalog if rows is None else rows.catalog
     if len(catalog) < len(every):
         share = f"{len(catalog)} of {len(every)} {every.medium.noun}s"
-        notes.append(f"predicted split {catalog.split[0]}: {share}; --split all predicts all")
+        notes.append(f"predicted split {', '.join(catalog.split.unique().sort())}: {share}; --split all predicts all")
+    catalog = catalog.with_media()
     own = predictor.metadata.recipe
     for source, missing in modality_of(own).missing_inputs(catalog, own).items():
         share = f"{missing} of {plural(len(catalog), catalog.medium.noun)}"
         notes.append(f"the model was trained with a {source}, which {share} lack: expect a lower score")
     if out is not None and CODERS[predictor.metadata.recipe.task].common_size:
         refuse_sizes(catalog, what.mask_shape(parsed))
-    result = predictor.predict(catalog, None if journal is None else Path(journal), limit, gsd, **changes)
-    result.problems.merge(every.notes)
+    cache = None if journal is None else Path(journal)
+    result = only_read(predictor.predict(catalog, cache, limit, gsd, **changes))
+    result.problems.merge(catalog.notes if rows is None else every.notes)
+    if rows is not None:
+        rows.report_missing(result.problems)
     if out is not None:
-        write(name, result.predictions, out, form=form, **given)
+        predictions, about_rows = (result.predictions, []) if rows is None else rows.complete(result)
+        notes += about_rows
+        write(name, predictions, out, form=form, **given)
     return replace(result, notes=(*notes, *result.notes, *every.remarks, *_name_note(what, out)))
 
 

@@ -121,6 +121,10 @@ def predict(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The submission to write.")] = None,
     form: Annotated[str | None, typer.Option(help="The published form of the submission. Default: the first.")] = None,
+    sample: Annotated[
+        Path | None,
+        typer.Option(help="A sample submission: write exactly its ids, in its order. Default: that of the folder."),
+    ] = None,
     split: Annotated[str, typer.Option(help="train, val, test or all; auto: test if there is one, else all.")] = "auto",
     journal: Annotated[
         Path | None,
@@ -206,6 +210,7 @@ def predict(
             out,
             split=split,
             form=form,
+            sample=sample,
             fp_per_hour=fp_per_hour,
             gsd=gsd,
             journal=journal,
