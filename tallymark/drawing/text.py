@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from tallymark.drawing.colors import BACKGROUND, FOREGROUND
+from tallymark.drawing.colors import BACKGROUND, FOREGROUND, Color
 
 CAPTION_HEIGHT = 24
 """Pixels of the strip below a caption."""
+LEGEND_STEP = 18
+"""Pixels from one line of a legend to the next."""
 LINE_HEIGHT = 26
 LINE_LENGTH = 40
 MAX_LINES = 6
@@ -27,6 +30,15 @@ def draw_caption(image: np.ndarray, caption: str) -> np.ndarray:
     draw = ImageDraw.Draw(canvas, "RGBA")
     draw.rectangle((0, canvas.height - CAPTION_HEIGHT, canvas.width, canvas.height), fill=(*BACKGROUND, 215))
     draw.text((8, canvas.height - CAPTION_HEIGHT / 2), caption, fill=FOREGROUND, font=font(13), anchor="lm")
+    return np.asarray(canvas)
+
+
+def draw_legend(image: np.ndarray, entries: Sequence[tuple[str, Color]]) -> np.ndarray:
+    """The RGB image with names in their colours in its upper left corner, one below the other."""
+    canvas = Image.fromarray(image)
+    draw = ImageDraw.Draw(canvas)
+    for row, (name, color) in enumerate(entries):
+        draw.text((8, 8 + row * LEGEND_STEP), name, fill=color, font=font(14))
     return np.asarray(canvas)
 
 

@@ -104,6 +104,11 @@ def test_a_ground_sampling_distance_needs_images(calls: PredictionResult, tmp_pa
         tallymark.export_counts(calls, tmp_path / "counts.csv", gsd=0.1)
 
 
+def test_recordings_are_not_drawn(calls: PredictionResult, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="--clips has spectrograms"):
+        Exports(draw=tmp_path / "drawn").check(calls.recipe)
+
+
 def test_class_labels_are_not_counted(boxes: PredictionResult, tmp_path: Path) -> None:
     recipe = ImageRecipe().replace(task="labels")
     with pytest.raises(BadInput, match="a model that detects objects"):

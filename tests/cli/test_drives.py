@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,16 @@ def test_predictions_are_drawn_from_above_and_in_camera_images(painted_run: Path
     assert names == {f"{name}{view}.jpg" for name in ids for view in ("", "_CAM_FRONT")}
     assert read_image(tmp_path / "drawn" / f"{ids[0]}.jpg").shape == (960, 960, 3)
     assert "not_empty" in run(*words, "--draw", tmp_path / "drawn", code=2)
+
+
+def test_photographs_are_drawn_in_their_own_size(sets: Path, tmp_path: Path) -> None:
+    photograph = sorted((sets / "wheat" / "train").iterdir())[0]
+    (tmp_path / "field").mkdir()
+    shutil.copy(photograph, tmp_path / "field")
+    run("predict", "wheat", tmp_path / "field", "--draw", tmp_path / "drawn")
+    (drawn,) = (tmp_path / "drawn").iterdir()
+    assert drawn.name == f"{photograph.stem}.jpg"
+    assert read_image(drawn).shape == read_image(photograph).shape
 
 
 def test_a_model_says_what_it_lacks(painted_run: Path, sets: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallymark.drawing.text import draw_caption, placeholder
+from tallymark.drawing.text import draw_caption, draw_legend, placeholder
 
 
 def test_a_caption_is_written_along_the_lower_edge() -> None:
@@ -19,3 +19,10 @@ def test_a_placeholder_shows_its_message() -> None:
     message, empty = placeholder("cannot be read: an empty file", size), placeholder("", size)
     assert message.shape == empty.shape == (360, 480, 3)
     assert (message != empty).any()
+
+
+def test_a_legend_has_a_line_for_each_name_in_its_colour() -> None:
+    drawn = draw_legend(np.zeros((60, 80, 3), np.uint8), [("car", (255, 0, 0)), ("bus", (0, 255, 0))])
+    red, green = (np.flatnonzero(drawn[..., channel].any(axis=1)) for channel in (0, 1))
+    assert len(red)
+    assert red.max() < green.min()

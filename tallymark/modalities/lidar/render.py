@@ -15,8 +15,8 @@ from tallymark.drawing.axes import Axis
 from tallymark.drawing.bev import SIDE, BEVView, draw_bev
 from tallymark.drawing.boxes_and_masks import WIDTH, resize_to_fit
 from tallymark.drawing.charts import Chart, heat_map, histogram, small_multiples
-from tallymark.drawing.colors import Color, class_color
-from tallymark.drawing.text import placeholder
+from tallymark.drawing.colors import TRUTH, Color, class_color
+from tallymark.drawing.text import draw_legend, placeholder
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import transform_cuboids
 from tallymark.io.lidar import read_sweep
@@ -91,7 +91,11 @@ class LidarRenderer:
         """The sweep in bird's-eye view, and the image of each camera by its channel."""
         predicted = select_item(predictions, item)
         truth = annotations_of(catalog, item)
-        drawn = {"": draw_sweep(catalog, item, predicted, truth, side=DRAWING_SIDE)}
+        shown = np.unique(predicted.labels).tolist()
+        legend = [(predicted.classes[label], class_color(label)) for label in shown] if predicted.classes else []
+        if truth is not None:
+            legend.append(("truth", TRUTH))
+        drawn = {"": draw_legend(draw_sweep(catalog, item, predicted, truth, side=DRAWING_SIDE), legend)}
         for view in camera_views(catalog, item):
             drawn[view.channel] = view.draw(predicted, truth)
         return drawn
