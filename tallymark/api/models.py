@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from tallymark.api.acknowledgements import against_rules, write_acknowledgements
 from tallymark.api.data import PathLike, read
 from tallymark.api.score import write
 from tallymark.api.submission_rows import expected_rows
@@ -97,6 +98,8 @@ def train(
         problems.merge(one.notes)
     if pseudo is not None:
         also.append(_pseudo_labelled(chosen.weights, name, pseudo, given, problems))
+    warnings = against_rules(what, chosen.weights, extra_data, pseudo, folder)
+    problems.merge(warnings)
     classes = () if catalog.truth is None else catalog.truth.classes
     plan = training.TrainingPlan(
         challenge=name,
@@ -112,9 +115,11 @@ def train(
         problems=problems,
         baseline=what.baseline,
         gsd=gsd,
+        against_rules=tuple(f"{one.found} ({one.file})" for one in warnings),
     )
     result = training.train(plan)
     if result is not None:
+        write_acknowledgements(Path(out), what, chosen, folder, extra_data, pseudo, warnings)
         _write_reports(result)
     return result
 

@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -125,6 +125,7 @@ class Challenge:
     submission_name: the name that a submission must have, if the organisers want a certain one.
     baseline: the trivial submission whose score is shown beside every other.
     suffix_optional: ids are file names, and `a` and `a.jpg` are the same item.
+    forbidden: the official rules about training data, under `extra_data` and `test_annotations`, if they forbid these.
 
     Some rules need more than truth and predictions:
 
@@ -147,6 +148,7 @@ class Challenge:
     folder: Path
     sparse: bool = False
     suffix_optional: bool = False
+    forbidden: Mapping[str, str] = field(default_factory=dict)
     package: str = ""
     submission_name: str = ""
     baseline: Baseline = NOTHING_FOUND

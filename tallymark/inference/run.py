@@ -6,7 +6,7 @@
     tuning.csv         settings tried, with their scores         score.json         of the held-out items
     problems.csv       items that were skipped                   label_errors.csv   labels that are probably wrong
     trained_on.csv     items that the weights were trained on    agreement.csv      how often labels are confirmed
-    recall.csv         recall and false positives per hour
+    recall.csv         recall and false positives per hour       ACKNOWLEDGEMENTS.md  licences, citations, rules
 
 The label files are written by classification, the recall files by event detection. A run with several models has a
 folder fold-0, fold-1, … for the files of each.

@@ -52,6 +52,7 @@ class TrainingPlan:
     extra_data: more to train on, never evaluated on. minutes: a time budget for all models together.
     folds: in place of new ones. resume: from the last checkpoint in `folder`. threads: of torch; else chosen.
     problems: items that were skipped before, to be reported with the rest.
+    against_rules: what the rules of the challenge forbid, for the record of the run.
     baseline: the trivial submission, whose score is shown beside that of the model.
     gsd: (images) ground sampling distance in metres per pixel, where the user knows it.
     """
@@ -67,6 +68,7 @@ class TrainingPlan:
     folds: Folds | None = None
     resume: bool = False
     problems: Problems = field(default_factory=lambda: Problems(EVERY))
+    against_rules: tuple[str, ...] = ()
     baseline: Baseline = NOTHING_FOUND
     gsd: float | None = None
 
@@ -260,7 +262,9 @@ def _train_fold(
 def _begin(plan: TrainingPlan, fold: HeldOutFold, catalogs: tuple[Catalog, ...]) -> None:
     """Write what is known before a model is trained."""
     extra_data = [str(extra.root) for extra in plan.extra_data]
-    Run(plan.folder).begin(plan.recipe, data=str(plan.catalog.root), extra_data=extra_data, minutes=plan.minutes)
+    rules = {"against_rules": plan.against_rules} if plan.against_rules else {}
+    data = str(plan.catalog.root)
+    Run(plan.folder).begin(plan.recipe, data=data, extra_data=extra_data, minutes=plan.minutes, **rules)
     fold.folder.mkdir(parents=True, exist_ok=True)
     items = fold.weights.trained_on.union(*(catalog.items.ids for catalog in catalogs))
     record_provenance(fold.folder, items, resume=plan.resume)

@@ -166,3 +166,28 @@ def test_class_folders_follow_the_list_of_classes(photos: Path) -> None:
 def test_folders_that_are_no_classes_stay_unlabelled(tmp_path: Path) -> None:
     put_image(tmp_path / "images/a.jpg", 32, 32)
     assert "no truth" in run("check", "food", tmp_path)
+
+
+SMALL = ("epochs=1", "image_size=32", "crop_size=32")
+
+
+@pytest.mark.slow
+def test_data_that_the_rules_forbid_are_named_in_the_run(sets: Path, tmp_path: Path) -> None:
+    data, more, first, second = sets / "food", tmp_path / "more", tmp_path / "first", tmp_path / "second"
+    shutil.copytree(data, more, ignore=shutil.ignore_patterns("val_*"))
+    train = ("train", "food", data, "--preset", "tiny", *SMALL)
+    printed = run(*train, "--extra-data", more, "--out", first)
+    assert "against_rules" in printed
+    assert "additional training data" in printed
+    text = (first / "ACKNOWLEDGEMENTS.md").read_text()
+    assert "Against the rules" in text
+    assert "trained from random weights" in text
+    assert "non-commercial" in text
+    assert "additional training data" in json.loads((first / "environment.json").read_text())["against_rules"][0]
+    assert "against_rules" in (first / "problems.csv").read_text()
+    run(*train, f"weights={first}", "--pseudo", data, "--out", second)
+    recorded = json.loads((second / "environment.json").read_text())["against_rules"]
+    assert len(recorded) == 2
+    assert "pseudo-labels" in recorded[0]
+    assert "weights of a run with additional training data" in recorded[1]
+    assert f"{first}: weights of an earlier run" in (second / "ACKNOWLEDGEMENTS.md").read_text()

@@ -21,5 +21,9 @@ CHALLENGE = Challenge(
         "the most common labels for every image", lambda truth, options: most_common_labels(truth, options.k)
     ),
     suffix_optional=True,
+    forbidden={
+        "extra_data": "only the given training and validation images",
+        "test_annotations": "no annotations of the test images are collected",
+    },
     data_options=data_options,
 )

