@@ -12,6 +12,7 @@ from tallymark.core.humanize import plural
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.core.registry import Challenge, challenge
 from tallymark.io.archives import is_folder
+from tallymark.io.folders import is_media_file
 from tallymark.scoring.alignment import PathLike, expected_items, fit_items
 
 
@@ -51,13 +52,14 @@ def check(
     Parameters
     ----------
     name: the challenge.
-    path: a submission, or a data folder.
+    path: a submission, a data folder, or a single image, recording or sweep.
     against: for a submission, a sample submission or data folder: missing and unknown ids are problems too.
     exclude: for a folder, a CSV list of items and objects to ignore.
     """
     what = challenge(name)
-    chosen = what.parse_rule_options(rule_options, path if is_folder(path) else against)
-    if is_folder(path):
+    data = is_folder(path) or is_media_file(path)
+    chosen = what.parse_rule_options(rule_options, path if data else against)
+    if data:
         return _check_folder(what, Path(path), chosen, exclude)
     return _check_submission(what, path, chosen, against)
 

@@ -240,7 +240,7 @@ def predict(
     Parameters
     ----------
     model: a run, a model file, the name of a challenge with a pretrained model, or the result of `open_model`.
-    folder: a data set, or any folder of images or recordings.
+    folder: a data set, any folder of images or recordings, or a single one of them.
     out: the submission to write, if any; form: which of its published forms.
     split: `train`, `val`, `test` or `all`; `auto` is the test split if there is one, else all.
     sample: a sample submission: exactly its ids are predicted, and get a row each in its order. By default that of the

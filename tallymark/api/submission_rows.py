@@ -146,7 +146,7 @@ def _samples_of(what: Challenge, folder: Path, rule_options: Any, catalog: Catal
         samples = [_read(what, path, rule_options) for path in paths]
         return [sample for sample in samples if len(sample.items)]
     inside = Path(folder.resolve().name) / "item"
-    if split_of_path(inside, Path()) != "test":
+    if not folder.is_dir() or split_of_path(inside, Path()) != "test":
         return []
     beside = sorted(path for path in folder.resolve().parent.glob("sample_submission*.csv") if path.is_file())
     samples = [_read(what, path, rule_options) for path in beside]

@@ -50,7 +50,9 @@ Against = Annotated[
     Path | None,
     typer.Option(help="A sample submission or data folder: exactly its ids must be there."),
 ]
-DataFolder = Annotated[Path, typer.Argument(help="The data set, unpacked or in zip archives.", show_default=False)]
+DataFolder = Annotated[
+    Path, typer.Argument(help="The data set, unpacked or in zip archives; or a single file.", show_default=False)
+]
 Exclude = Annotated[
     Path | None,
     typer.Option(help="CSV list of items and objects to ignore, as `tallymark check --out` writes it."),

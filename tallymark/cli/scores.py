@@ -51,7 +51,9 @@ def list_(
 
 def check(
     challenge: Name,
-    path: Annotated[Path, typer.Argument(help="A submission, or a data folder.", show_default=False)],
+    path: Annotated[
+        Path, typer.Argument(help="A submission, a data folder, or an image, recording or sweep.", show_default=False)
+    ],
     against: Against = None,
     exclude: Exclude = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write every problem to this CSV file.")] = None,

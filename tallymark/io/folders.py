@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tallymark.core.problems import Problem, Problems
 from tallymark.io.archive_listing import HIDDEN, as_unpacked, list_archives
-from tallymark.io.archives import SUFFIX, is_archive, is_folder, packed_table
+from tallymark.io.archives import SUFFIX, is_archive, is_file, is_folder, packed_table
 
 HEIC_SUFFIXES = {".heic", ".heif"}
 """Photographs of phones; the extra `heic` reads them."""
@@ -54,10 +54,12 @@ class Folder:
 
 
 def open_folder(path: Path, problems: Problems) -> Folder | None:
-    """List a folder, or an archive; None, with a problem, if there is none."""
+    """List a folder, or an archive; a media file is a folder of that file only. None, with a problem, without any."""
     if not path.is_dir():
         if is_folder(path):
             return _open_archive(path)
+        if is_media_file(path):
+            return Folder(path.parent, (path,))
         found = "a file" if path.exists() else "nothing"
         problems.add(Problem("no_folder", str(path), found, "a folder", "check the path"))
         return None
@@ -77,6 +79,12 @@ def open_folder(path: Path, problems: Problems) -> Folder | None:
     unpacked = [file for file in files if not file.name.lower().endswith(SUFFIX)]
     packed = list_archives(sorted(archives), unpacked)
     return Folder(path, tuple(sorted(unpacked + packed.files)), tuple(packed.notes), tuple(packed.remarks))
+
+
+def is_media_file(path: str | Path) -> bool:
+    """Whether a path is that of an image, a recording or a sweep, which stands for a folder of it alone."""
+    suffixes = IMAGE_SUFFIXES | AUDIO_SUFFIXES | LIDAR_SUFFIXES
+    return Path(path).suffix.lower() in suffixes and is_file(path)
 
 
 def _open_archive(path: Path) -> Folder:
