@@ -18,6 +18,7 @@ _MODULES = {
         "export_audacity", "export_clips", "export_counts", "export_days", "export_drawings", "export_objects",
         "export_plot", "export_raven", "summarize",
     ),
+    "tallymark.api.kit": ("kit",),
     "tallymark.api.metrics": ("export_metrics",),
     "tallymark.api.models": ("find_models", "find_preset", "open_model", "predict", "train"),
     "tallymark.api.score": (
@@ -69,6 +70,7 @@ __all__ = [
     "find_models",
     "find_preset",
     "folds",
+    "kit",
     "open_model",
     "predict",
     "read",
@@ -96,6 +98,7 @@ if TYPE_CHECKING:
         export_raven,
         summarize,
     )
+    from tallymark.api.kit import kit
     from tallymark.api.metrics import export_metrics
     from tallymark.api.models import find_models, find_preset, open_model, predict, train
     from tallymark.api.score import by_distance, compare, convert, read_submission, read_truth, repair, score, write

@@ -1,16 +1,24 @@
-"""The wheel has everything that a user needs: built, installed into an empty environment, used outside the checkout."""
+"""The wheel has everything that a user needs: built, installed into an empty environment, used outside the checkout.
+
+It is installed by the script of a kit, from the folder of the kit alone.
+"""
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from tallymark.api.wheels import pack
+from tallymark.cli.main import app
 from tests.sets import make_once
 
 ROOT = Path(__file__).parent.parent
@@ -39,15 +47,45 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment that has the wheel and what it depends on, and nothing else."""
+def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_once(tmp_path_factory, "kit", lambda folder: check_call("kit", "wheat", "--out", folder))
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path, kit: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment in which the script of a kit, with the built wheel, wrote a submission."""
 
     def install(folder: Path) -> None:
-        run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=ROOT)
-        pip = (sys.executable, "-m", "pip", "--python", folder / "bin" / "python")
-        run(*pip, "install", "--quiet", "--no-compile", wheel, cwd=folder)
+        run(sys.executable, "-m", "venv", folder, cwd=ROOT)
+        check_call("synth", "wheat", folder / "field", "--items", 10, "size=256")
+        shutil.copy(wheel, kit / "wheels")
+        run(folder / "bin" / "python", kit / "predict.py", folder / "field", "--minutes", "9", cwd=folder)
 
     return make_once(tmp_path_factory, "clean", install) / "bin"
+
+
+def check_call(*words: object) -> None:
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 0, result.output
+
+
+def test_the_script_of_a_kit_installs_and_predicts(installed: Path, tmp_path: Path) -> None:
+    folder = installed.parent
+    files = (folder / "submission.csv", "--against", folder / "field", "--json")
+    checked = json.loads(run(installed / "tallymark", "check", "wheat", *files, cwd=tmp_path))
+    assert checked["valid"]
+    assert checked["objects"] > 0
+
+
+def test_the_wheel_in_a_kit_is_that_of_a_build(wheel: Path, kit: Path, tmp_path: Path) -> None:
+    """Apart from the order of files, and the licence and metadata beside the package."""
+    packed = pack(importlib.metadata.distribution("tallymark"), ROOT / "tallymark", tmp_path)
+    assert packed.name == wheel.name
+    assert (kit / "wheels" / packed.name).exists()
+    with zipfile.ZipFile(wheel) as ours, zipfile.ZipFile(packed) as theirs:
+        names = [name for name in ours.namelist() if name.startswith("tallymark/")]
+        assert sorted(names) == sorted(name for name in theirs.namelist() if name.startswith("tallymark/"))
+        assert all(ours.read(name) == theirs.read(name) for name in names)
 
 
 def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:

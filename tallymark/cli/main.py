@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli import data, metrics, models, scores
+from tallymark.cli import data, kit, metrics, models, scores
 from tallymark.cli.score_options import RuleCommand, ScoreCommand
 
 app = typer.Typer(
@@ -48,6 +48,7 @@ app.command(cls=RuleCommand)(data.folds)
 app.command()(data.synth)
 app.command(cls=RuleCommand)(models.train)
 app.command(cls=RuleCommand)(models.predict)
+app.command()(kit.kit)
 app.command()(models.demo)
 
 
