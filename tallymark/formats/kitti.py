@@ -22,12 +22,14 @@ from tallymark.data.catalog import Catalog
 from tallymark.formats.entries import Entry, catalog_of, items_of
 from tallymark.formats.parsing import ParseError, parse_float, read_lines
 from tallymark.geometry import Cuboids
+from tallymark.io.archive_listing import merged
 from tallymark.io.archives import is_file
 from tallymark.io.folders import LIDAR_SUFFIXES, Folder, distinct_names, split_of_path
 from tallymark.io.lidar import SWEEP, inspect_sweep
 
 COLUMNS = 4
 KITTI_SWEEP = replace(SWEEP, inspect=partial(inspect_sweep, columns=COLUMNS))
+CALIBRATION_FOLDER = "calib"
 LABEL_FOLDER = "label_2"
 SWEEP_FOLDERS = ("velodyne_reduced", "velodyne")
 FIELDS = (15, 16)
@@ -66,7 +68,7 @@ def read_kitti(listed: Folder, classes: tuple[str, ...], problems: Problems) -> 
     notes = Problems(EVERY)
     excluded: Counter[str] = Counter()
     sweeps, unused = _sweep_files(listed)
-    labels = _label_files(listed)
+    labels, calibrations = _text_files(listed, LABEL_FOLDER), _text_files(listed, CALIBRATION_FOLDER)
     frames = sorted({*sweeps, *labels})
     if not frames:
         return None
@@ -76,7 +78,7 @@ def read_kitti(listed: Folder, classes: tuple[str, ...], problems: Problems) -> 
     items, labels_of, lines, boxes = [no_rows], [no_rows], [no_rows], [np.empty((0, 7))]
     for at, frame in enumerate(frames):
         file = labels.get(frame)
-        read = None if file is None else read_frame(file, frame.parent / "calib" / f"{frame.name}.txt", problems)
+        read = None if file is None else read_frame(file, calibrations.get(frame, _missing(frame)), problems)
         split = split_of_path(frame, listed.root)
         entries.append(Entry(names[frame], sweeps.get(frame), split, file, labelled=read is not None))
         if read is not None and file is not None:
@@ -213,11 +215,19 @@ def _remarks(excluded: Counter[str], unused: int) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-def _label_files(listed: Folder) -> dict[Path, Path]:
-    """Label files by frame: the path without suffix, beside the label folder."""
-    return {
-        path.parent.parent / path.stem: path for path in listed.ending({".txt"}) if path.parent.name == LABEL_FOLDER
-    }
+def _text_files(listed: Folder, folder: str) -> dict[Path, Path]:
+    """Files in folders of this name by frame."""
+    return {_frame(path, listed.root): path for path in listed.ending({".txt"}) if path.parent.name == folder}
+
+
+def _frame(path: Path, root: Path) -> Path:
+    """What a file belongs to: its path without suffix, beside its folder. Each folder may be an archive of its own."""
+    return merged(path.parent.parent / path.stem, root)
+
+
+def _missing(frame: Path) -> Path:
+    """Where the calibration of a frame should be."""
+    return frame.parent / CALIBRATION_FOLDER / f"{frame.name}.txt"
 
 
 def _sweep_files(listed: Folder) -> tuple[dict[Path, Path], int]:
@@ -226,5 +236,5 @@ def _sweep_files(listed: Folder) -> tuple[dict[Path, Path], int]:
     rank = {name: at for at, name in enumerate(SWEEP_FOLDERS)}
     every = [path for path in listed.ending(LIDAR_SUFFIXES) if path.parent.name.startswith("velodyne")]
     for path in sorted(every, key=lambda path: (rank.get(path.parent.name, len(rank)), path)):
-        found.setdefault(path.parent.parent / path.stem, path)
+        found.setdefault(_frame(path, listed.root), path)
     return found, len(every) - len(found)

@@ -7,6 +7,7 @@ has no objects, unless no image of its split has a label file: then the split is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tallymark.formats.entries import Entry, catalog_of, items_of
 from tallymark.formats.parsing import ParseError, first_line, parse_float, read_lines
 from tallymark.geometry import Boxes
 from tallymark.geometry.labels import MOST_CLASSES
+from tallymark.io.archive_listing import as_unpacked
 from tallymark.io.folders import Folder, distinct_names, split_of_path
 from tallymark.io.images import IMAGE, image_size
 from tallymark.io.media import BadMedia
@@ -41,11 +43,11 @@ class YoloObjects:
 def read_yolo(listed: Folder, problems: Problems) -> Catalog | None:
     """Images with bounding boxes; None if no text file in the folder is a label file."""
     images = listed.ending(IMAGE.suffixes)
-    texts = set(listed.ending({".txt"}))
+    texts = {as_unpacked(path): path for path in listed.ending({".txt"})}  # images and labels may be two archives
     label_files = {path: file for path in images if (file := _label_file(path, texts)) is not None}
     if not any(_begins_with_label(file) for file in label_files.values()):
         return None
-    _report_orphans(sorted(texts - set(label_files.values())), problems)
+    _report_orphans(sorted({*texts.values()} - {*label_files.values()}), problems)
     names = read_class_names(listed, problems)
     labelled_splits = {split_of_path(path, listed.root) for path in label_files}
     entries = []
@@ -69,15 +71,16 @@ def read_yolo(listed: Folder, problems: Problems) -> Catalog | None:
     return catalog_of(listed.root, IMAGE, entries, truth, Problems(EVERY))
 
 
-def _label_file(image: Path, texts: set[Path]) -> Path | None:
+def _label_file(image: Path, texts: Mapping[Path, Path]) -> Path | None:
     """The label file of an image: in `labels` in place of the innermost `images`, beside it, or in `labels` there."""
     name = f"{image.stem}.txt"
-    parts = image.parent.parts
-    folders = [image.parent, image.parent / "labels"]
+    folder = as_unpacked(image).parent
+    parts = folder.parts
+    folders = [folder, folder / "labels"]
     if "images" in parts:
         last = len(parts) - 1 - parts[::-1].index("images")
         folders.insert(0, Path(*parts[:last], "labels", *parts[last + 1 :]))
-    return next((folder / name for folder in folders if folder / name in texts), None)
+    return next((texts[place / name] for place in folders if place / name in texts), None)
 
 
 def _begins_with_label(path: Path) -> bool:

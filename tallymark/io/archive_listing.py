@@ -59,6 +59,11 @@ def as_unpacked(path: Path) -> Path:
     return path
 
 
+def merged(path: Path, root: Path) -> Path:
+    """A path below a root without the archives that it leads through: parts of a folder may be in several of them."""
+    return root.joinpath(*(part for part in path.relative_to(root).parts if not part.lower().endswith(SUFFIX)))
+
+
 def _is_unpacked(archive: Path, name: str, present: frozenset[str]) -> bool:
     """Whether a member lies beside its archive, in its own folder or in one that is named after the archive."""
     folder, member = archive.parent, PurePosixPath(name)

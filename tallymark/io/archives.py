@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 import threading
+import weakref
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -160,18 +161,20 @@ def file_status(path: str | Path) -> tuple[int, int]:
 def open_archive(path: str | Path) -> Archive:
     """The archive at this path, opened once in a process; a `BadArchive` if it is damaged or unsafe to read."""
     status = Path(path).stat()
-    key = str(path), status.st_size, status.st_mtime_ns  # one that was replaced is opened again
+    stamp = status.st_size, status.st_mtime_ns
     with _opened.lock:
-        if key not in _opened.archives:
-            _opened.archives[key] = _read_directory(Path(path), status.st_mtime_ns)
-        return _opened.archives[key]
+        known, archive = _opened.archives.get(str(path), (None, None))
+        if archive is None or known != stamp:  # it is new, or was replaced
+            archive = _read_directory(Path(path), status.st_mtime_ns)
+            _opened.archives[str(path)] = stamp, archive
+        return archive
 
 
 class _Opened:
     """The archives that this process has opened."""
 
     def __init__(self) -> None:
-        self.archives: dict[tuple[str, int, int], Archive] = {}
+        self.archives: dict[str, tuple[tuple[int, int], Archive]] = {}
         self._renew_lock()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._renew_lock)  # a thread of the parent may have held it
@@ -227,7 +230,9 @@ def _read_directory(path: Path, stamp: int) -> Archive:
             members[name] = Member(
                 entry.header_offset, entry.compress_size, entry.file_size, entry.compress_type, encrypted, entry.CRC
             )
-    return Archive(path, os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)), members, refused, stamp)
+    archive = Archive(path, os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)), members, refused, stamp)
+    weakref.finalize(archive, os.close, archive.descriptor)  # when the last open member is closed
+    return archive
 
 
 def _refuse_overlaps(entries: list[zipfile.ZipInfo], path: Path) -> None:

@@ -7,6 +7,7 @@ import stat
 import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -188,3 +189,19 @@ def test_members_that_share_bytes_are_refused(tmp_path: Path) -> None:
     path.write_bytes(data[:second] + bytes(4) + data[second + 4 :])
     with pytest.raises(BadArchive, match="share bytes"):
         open_archive(path)
+
+
+def test_damage_anywhere_is_an_os_error(tmp_path: Path) -> None:
+    whole = pack(tmp_path / "whole.zip", a=NOISE[:300], b=TEXT[:3000]).read_bytes()
+    rng = np.random.default_rng(1)
+    path = tmp_path / "a.zip"
+    for number in range(300):
+        data = bytearray(whole)
+        for at in rng.integers(0, len(data), int(rng.integers(1, 4))):
+            data[at] = rng.integers(256)
+        path.write_bytes(data[: int(rng.integers(1, len(data) + 1))] if number % 4 == 0 else data)
+        os.utime(path, ns=(number, number))
+        with suppress(OSError):
+            for name in open_archive(path).members:
+                with suppress(OSError):
+                    assert read_bytes(path / name) in (NOISE[:300], TEXT[:3000], b"")
