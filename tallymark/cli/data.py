@@ -10,6 +10,7 @@ import typer
 from tallymark.cli.options import (
     DataFolder,
     Exclude,
+    Force,
     Json,
     Name,
     Rule,
@@ -17,6 +18,7 @@ from tallymark.cli.options import (
     changes_of,
     print_json,
     problems_as_output,
+    refuse_existing,
 )
 
 
@@ -25,6 +27,7 @@ def explore(
     folder: DataFolder,
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML page to write.")] = Path("explore.html"),
     exclude: Exclude = None,
+    force: Force = False,
     rule: Rule = None,
 ) -> None:
     """Write an HTML page about a data folder: counts, sizes, groups, and a gallery with the truth drawn in."""
@@ -32,6 +35,7 @@ def explore(
         from tallymark.api.data import explore as run_explore
         from tallymark.core.console import print_line
 
+        refuse_existing(force, out)
         run_explore(challenge, folder, out, exclude=exclude, **assignments_of(rule))
         print_line(f"written to {out}")
 
@@ -44,6 +48,7 @@ def folds(
     seed: Annotated[int, typer.Option(help="Seed of the assignment of groups to folds.")] = 0,
     leave_one_out: Annotated[bool, typer.Option("--leave-one-out", help="Make every group a fold of its own.")] = False,
     exclude: Exclude = None,
+    force: Force = False,
     rule: Rule = None,
     json_: Json = False,
 ) -> None:
@@ -55,6 +60,7 @@ def folds(
         from tallymark.api.data import folds as make_folds
         from tallymark.core.console import console, print_line, show_problems, show_table
 
+        refuse_existing(force, out)
         options = assignments_of(rule)
         made = make_folds(
             challenge, folder, folds=folds, seed=seed, leave_one_out=leave_one_out, exclude=exclude, **options

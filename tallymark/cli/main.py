@@ -8,9 +8,11 @@ import typer
 
 from tallymark.cli import data, kit, metrics, models, scores
 from tallymark.cli.score_options import RuleCommand, ScoreCommand
+from tallymark.cli.suggestions import Commands
 
 app = typer.Typer(
     name="tallymark",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -54,4 +56,4 @@ app.command()(models.demo)
 
 def main() -> None:
     """Run the command line."""
-    app()
+    app(prog_name="tallymark")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli.options import Name, problems_as_output
+from tallymark.cli.options import Force, Name, problems_as_output, refuse_existing
 
 
 def export_metrics(
@@ -15,11 +15,16 @@ def export_metrics(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The file to write. Default: the script's own name, here.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write the scoring script that the organisers ask for, as a Python file that needs nothing else."""
     with problems_as_output(False):
         from tallymark.api.metrics import export_metrics as write_metrics
         from tallymark.core.console import print_line
+        from tallymark.core.registry import challenge as find
 
+        if (script := find(challenge).script) is not None:
+            target = out or Path(script.name)
+            refuse_existing(force, target / script.name if target.is_dir() else target)
         written = write_metrics(challenge, out)
         print_line(f"written to {written}; next: python {written} ANNOTATIONS.csv DETECTIONS.csv")

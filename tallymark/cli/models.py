@@ -10,6 +10,7 @@ import typer
 from tallymark.cli.options import (
     DataFolder,
     Exclude,
+    Force,
     Json,
     Name,
     Rule,
@@ -17,8 +18,10 @@ from tallymark.cli.options import (
     assignments_of,
     changes_of,
     choice_of,
+    command_line,
     print_json,
     problems_as_output,
+    refuse_existing,
 )
 
 if TYPE_CHECKING:
@@ -61,7 +64,7 @@ def train(
     The score is that of held-out items, which the model was not trained on. On several GPUs:
     torchrun -m tallymark train …
     """
-    with problems_as_output(json_):
+    with problems_as_output(json_, resume=lambda: f"to resume from the last checkpoint: {command_line('--resume')}"):
         from tallymark.api.models import train as run_train
 
         result = run_train(
@@ -120,6 +123,7 @@ def predict(
         typer.Argument(metavar="[KEY=VALUE]...", help="Recipe fields, e.g. tta=8 score_threshold=0.4."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The submission to write.")] = None,
+    force: Force = False,
     form: Annotated[str | None, typer.Option(help="The published form of the submission. Default: the first.")] = None,
     sample: Annotated[
         Path | None,
@@ -195,12 +199,19 @@ def predict(
     Writes a valid submission, tables and exports. Unreadable files are skipped and reported; they are empty in the
     submission.
     """
-    with problems_as_output(json_):
+
+    def how_to_resume() -> str:
+        if journal is None:
+            return "with --journal FOLDER, raw predictions are kept, and the same command resumes"
+        return f"to resume with what is in {journal}: {command_line()}"
+
+    with problems_as_output(json_, resume=how_to_resume):
         from tallymark.api.exports import Exports
         from tallymark.api.models import open_model
         from tallymark.api.models import predict as run_predict
 
         chosen = cast(Literal["onnxruntime", "openvino"], choice_of(runtime, ("onnxruntime", "openvino")))
+        refuse_existing(force, out, counts, objects, days, plot, raven, audacity)
         predictor = open_model(model, chosen, threads)
         exports = Exports(counts, objects, days, plot, raven, audacity, clips, draw, gsd, clips_each)
         exports.check(predictor.metadata.recipe)

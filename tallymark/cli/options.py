@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +64,22 @@ Threads = Annotated[
 ]
 
 
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+
+
+def refuse_existing(force: bool, *paths: Path | None) -> None:
+    """A `BadInput` for outputs that exist, before any work is done: files, and folders with files in them."""
+    from tallymark.core.problems import Problem, Problems
+
+    problems = Problems()
+    for path in () if force else paths:
+        if path is not None and (path.is_file() or (path.is_dir() and any(path.iterdir()))):
+            found = "a file" if path.is_file() else "a folder with files"
+            remedy = "name another, or add --force to overwrite it"
+            problems.add(Problem("exists", str(path), found, "a new file or folder", remedy))
+    problems.raise_if_any()
+
+
 def choice_of(value: str, allowed: tuple[str, ...]) -> str:
     """The value, if it is one of those allowed; else a `BadInput` that names the nearest."""
     from tallymark.core.problems import BadInput, Problem, nearest
@@ -90,8 +108,11 @@ def changes_of(texts: list[str] | None, function: Callable[..., object]) -> dict
 
 
 @contextmanager
-def problems_as_output(json_: bool) -> Iterator[None]:
-    """Print bad input as a table or JSON and exit with code 2, without a traceback."""
+def problems_as_output(json_: bool, *, resume: Callable[[], str] | None = None) -> Iterator[None]:
+    """Print bad input as a table or JSON and exit with code 2, without a traceback.
+
+    resume: says how to resume an interrupted command, which ends with code 130.
+    """
     from tallymark.core.problems import BadInput, Problem
 
     try:
@@ -99,6 +120,8 @@ def problems_as_output(json_: bool) -> Iterator[None]:
     except BadInput as bad:
         _print_problems(bad.problems, json_)
         raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        raise _interrupted(resume) from None
     except BrokenPipeError:  # the reader of our output has stopped
         raise
     except OSError as error:  # errors in reading are problems already; this one is about writing
@@ -106,6 +129,21 @@ def problems_as_output(json_: bool) -> Iterator[None]:
         problem = Problem("cannot_write", f"{error.filename}", found, "a new file", remedy)
         _print_problems(BadInput(problem).problems, json_)
         raise typer.Exit(2) from None
+    except Exception as error:
+        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise
+        raise _interrupted(resume) from None  # while a compiled package was imported, which raises its own error
+
+
+def _interrupted(resume: Callable[[], str] | None) -> typer.Exit:
+    print("\ninterrupted" + ("" if resume is None else f"; {resume()}"), file=sys.stderr)
+    return typer.Exit(130)
+
+
+def command_line(*more: str) -> str:
+    """This command as it was typed, with further words, unless it has them."""
+    words = sys.argv[1:]
+    return shlex.join(["tallymark", *words, *(word for word in more if word not in words)])
 
 
 def _print_problems(problems: Problems, json_: bool) -> None:

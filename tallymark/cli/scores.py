@@ -10,6 +10,7 @@ import typer
 from tallymark.cli.options import (
     Against,
     Exclude,
+    Force,
     Images,
     Json,
     Name,
@@ -20,6 +21,7 @@ from tallymark.cli.options import (
     choice_of,
     print_json,
     problems_as_output,
+    refuse_existing,
 )
 from tallymark.cli.score_options import score_options_of
 
@@ -57,6 +59,7 @@ def check(
     against: Against = None,
     exclude: Exclude = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write every problem to this CSV file.")] = None,
+    force: Force = False,
     rule: Rule = None,
     json_: Json = False,
 ) -> None:
@@ -70,6 +73,7 @@ def check(
         from tallymark.api.check import check as run_check
         from tallymark.core.console import console, print_line, show_problems
 
+        refuse_existing(force, out)
         checked = run_check(challenge, path, against=against, exclude=exclude, **assignments_of(rule))
         if out is not None:
             from tallymark.io.tables import write_frame
@@ -97,6 +101,7 @@ def score(
     images: Images = None,
     per_item: Annotated[Path | None, typer.Option(help="Write the score of every item to this CSV file.")] = None,
     pairs: Annotated[Path | None, typer.Option(help="Write the matched pairs to this CSV file.")] = None,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """Score a submission exactly as the challenge does.
@@ -108,6 +113,7 @@ def score(
         from tallymark.core.console import console
         from tallymark.io.tables import write_frame
 
+        refuse_existing(force, per_item, pairs)
         options = assignments_of(rule) | score_options_of(ctx, challenge)
         result = run_score(challenge, truth, submission, images=images, **options)
         if per_item is not None:
@@ -143,6 +149,7 @@ def repair(
     submission: Submission,
     out: Annotated[Path, typer.Option("--out", "-o", help="The repaired file to write.", show_default=False)],
     against: Against = None,
+    force: Force = False,
     rule: Rule = None,
     json_: Json = False,
 ) -> None:
@@ -155,6 +162,7 @@ def repair(
         from tallymark.core.humanize import plural
         from tallymark.submission.dialect import Change
 
+        refuse_existing(force or out.resolve() == submission.resolve(), out)  # the original is never overwritten
         changes = run_repair(challenge, submission, out, against=against, **assignments_of(rule))
         if json_:
             print_json({"out": str(out), "changes": [change._asdict() for change in changes]})
@@ -171,6 +179,7 @@ def convert(
     form: Annotated[
         str | None, typer.Option(help="The form to write: `tallymark list CHALLENGE` lists them. Default: the first.")
     ] = None,
+    force: Force = False,
     rule: Rule = None,
 ) -> None:
     """Write a submission in another of its published forms. All commands read every form."""
@@ -179,6 +188,7 @@ def convert(
         from tallymark.core.console import print_line
         from tallymark.core.registry import challenge as find
 
+        refuse_existing(force, out)
         forms = find(challenge).dialect.FORMS
         chosen = choice_of(form or forms[0], forms)
         run_convert(challenge, submission, out, form=chosen, **assignments_of(rule))

@@ -238,7 +238,7 @@ def test_repair_lists_its_changes(tmp_path: Path) -> None:
     path, out = tmp_path / "s.csv", tmp_path / "out.csv"
     path.write_text("image_id,PredictionString\na,1 2 3\n")
     assert "dropped a row of 3 values" in run("repair", "wheat", path, "--out", out)
-    changes = json.loads(run("repair", "wheat", path, "--out", out, "--json"))["changes"]
+    changes = json.loads(run("repair", "wheat", path, "--out", out, "--force", "--json"))["changes"]
     assert [(change["line"], change["item"]) for change in changes] == [(2, "a")]
 
 
@@ -373,7 +373,7 @@ def test_data_from_synth_to_folds(name: str, sets: Path, tmp_path: Path) -> None
 def test_folds_as_json(sets: Path, tmp_path: Path) -> None:
     made = json.loads(run("folds", "food", sets / "food", "--folds", 4, "--out", tmp_path / "f.csv", "--json"))
     assert [row["fold"] for row in made["folds"]] == [0, 1, 2, 3]
-    assert "too_few_groups" in run("folds", "lyft", sets / "lyft", "--folds", 50, "--out", tmp_path / "f.csv", code=2)
+    assert "too_few_groups" in run("folds", "lyft", sets / "lyft", "--folds", 50, "--out", tmp_path / "g.csv", code=2)
 
 
 def test_check_writes_a_list_for_exclude(sets: Path, tmp_path: Path) -> None:

@@ -96,10 +96,10 @@ def test_many_missing_ids_are_one_row(model_of: Callable[[str], Path], sets: Pat
     given.rename(folder / "sample_submission_v2.csv")
     for image in media_of(folder):
         image.unlink()
-    refused = run("predict", model_of("wheat"), folder, "--out", out, code=2)
+    refused = run("predict", model_of("wheat"), folder, "--out", tmp_path / "other.csv", code=2)
     assert "none of the 33 images of sample_submission_v2.csv" in refused
     assert "--split train" in refused
-    assert predicted(model_of("wheat"), folder, "--out", out, "--split", "train")["items"] == 12
+    assert predicted(model_of("wheat"), folder, "--out", out, "--force", "--split", "train")["items"] == 12
 
 
 def test_a_sample_beside_the_test_folder_counts(model_of: Callable[[str], Path], sets: Path, tmp_path: Path) -> None:

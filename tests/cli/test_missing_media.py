@@ -48,7 +48,7 @@ def test_folds_and_pages_are_of_the_files_that_are_there(partial: Path, tmp_path
     made = json.loads(run("folds", "upcalls", partial, "--folds", 2, "--out", tmp_path / "folds.csv", "--json"))
     assert made["notes"]["counts"] == {"missing_media": 1}
     assert not set(pl.read_csv(tmp_path / "folds.csv")["id"]) & set(GONE)
-    assert "missing_media" in run("folds", "upcalls", partial, "--folds", 2, "--out", tmp_path / "folds.csv")
+    assert "missing_media" in run("folds", "upcalls", partial, "--folds", 2, "--out", tmp_path / "again.csv")
     run("explore", "upcalls", partial, "--out", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert f"{len(GONE)} of " in page
