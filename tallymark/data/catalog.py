@@ -99,9 +99,11 @@ class Catalog:
             return self
         notes = Problems(EVERY)
         notes.merge(self.notes)
-        notes.add(missing_media(self))
+        problem = missing_media(self)
         if not present.any():
+            notes.add(replace(problem, remedy="get the files, or name the folder that has them"))
             raise BadInput(notes)
+        notes.add(problem)
         return replace(self.select(present), notes=notes)
 
     def with_truth(self) -> LabelledCatalog:

@@ -14,7 +14,7 @@ import polars as pl
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.registry import Challenge
 from tallymark.data.annotations import Annotations
-from tallymark.data.catalog import Catalog
+from tallymark.data.catalog import Catalog, missing_media
 from tallymark.data.items import Items
 from tallymark.io.archives import is_folder
 from tallymark.io.folders import tables_at
@@ -63,6 +63,9 @@ def read_answers(what: Challenge, path: PathLike, rule_options: Any, problems: P
     if catalog is None:
         return None
     problems.remarks += catalog.remarks
+    if what.sparse and 0 < catalog.files.null_count() < len(catalog):  # nobody can have found anything in the others
+        problems.remarks.append(f"{missing_media(catalog).found}: not scored")
+        catalog = catalog.with_media()
     try:
         return catalog.with_truth().truth
     except BadInput as bad:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,8 +17,8 @@ from tallymark.io.tables import read_table
 from tallymark.submission.dialect import Dialect
 from tallymark.submission.table_checks import bad_header, read_ids, without_break_tags
 
-PATTERN = "sample_submission*.csv*"
-"""Names of sample submissions; `sample_submission_v2.csv` and `sample_submission.csv.zip` are some."""
+NAME, SUFFIXES = "sample_submission", (".csv", ".csv.zip")
+"""How the names of sample submissions begin and end; sample_submission_v2.csv is one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +45,7 @@ class Sample:
 
 def find_samples(listed: Folder) -> list[Path]:
     """The sample submissions of a data set, those nearest to its root only."""
-    found = [path for path in listed.files if fnmatch(path.name.lower(), PATTERN)]
+    found = [path for path in listed.files if path.name.startswith(NAME) and path.name.endswith(SUFFIXES)]
     nearest = min((len(path.parts) for path in found), default=0)
     return [path for path in found if len(path.parts) == nearest]
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tallymark.core.problems import EVERY, Problems
+import numpy as np
+
+from tallymark.core.problems import EVERY, BadInput, Problems
 from tallymark.core.recipe import Recipe
+from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import LabelledCatalog
 from tallymark.detector.network import Network
 from tallymark.inference.candidates import Candidates
@@ -35,16 +38,23 @@ class Evaluator:
         self.rule = rule
         self.problems = Problems(EVERY)
 
-    def predict(self, network: Network[Any]) -> Candidates:
-        """The candidates of a network in every item."""
+    def predict(self, network: Network[Any]) -> tuple[Candidates, Annotations[Any]]:
+        """The candidates of a network in every item that can be read, and the truth of these items."""
         self.problems = Problems(EVERY)
         models = [as_model(network)]
         classes = self.catalog.truth.classes
-        return infer(self.catalog, models, self.recipe, self.problems, classes=classes, title="evaluating")
+        candidates = infer(self.catalog, models, self.recipe, self.problems, classes=classes, title="evaluating")
+        read = candidates.readable
+        if read.all():
+            return candidates, self.catalog.truth
+        truth = self.catalog.select(read).truth
+        if not len(truth):  # nothing is left to score
+            raise BadInput(self.problems)
+        return candidates.select(np.flatnonzero(read)), truth
 
     def __call__(self, network: Network[Any]) -> Evaluation:
         """The score at the best of a few score thresholds."""
-        tuning = tune(self.predict(network), self.catalog.truth, self.recipe, self.rule, thorough=False)
+        tuning = tune(*self.predict(network), self.recipe, self.rule, thorough=False)
         score = tuning.score
         objective = score.value if score.better == "higher" else -score.value
         return Evaluation(objective, {"score": score.value, "score_threshold": tuning.recipe.score_threshold})

@@ -117,10 +117,10 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
         if not rank.first:
             return None
         evaluators = [Evaluator(fold.val, recipe, plan.rule) for fold in folds]
-        parts = [evaluator.predict(network) for evaluator, network in zip(evaluators, networks, strict=True)]
+        predicted = [evaluator.predict(network) for evaluator, network in zip(evaluators, networks, strict=True)]
         for evaluator in evaluators:
             _report(evaluator.problems, problems)
-        truths = [fold.val.truth for fold in folds]
+        parts, truths = [candidates for candidates, _ in predicted], [truth for _, truth in predicted]
         candidates = concat_candidates(parts)
         truth = concat_items(truths)
         tuning = tune(candidates, truth, recipe, plan.rule)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+import tallymark
 from tests.cli.test_cli import run
 from tests.sets import copy_of
 
@@ -35,13 +37,24 @@ def with_calls_of(folder: Path, kept: list[str]) -> None:
 
 
 def test_recordings_without_a_file_are_never_trained_on(partial: Path, tmp_path: Path) -> None:
-    printed = run("train", "upcalls", partial, *TINY, "--out", tmp_path / "run", "--json")
+    """Neither those of the data set, nor those of further data."""
+    extra = shutil.copytree(partial, tmp_path / "extra")
+    printed = run("train", "upcalls", partial, *TINY, "--extra-data", extra, "--out", tmp_path / "run", "--json")
     trained = json.loads(printed[printed.index("{") :])  # after the progress
-    assert trained["skipped"]["counts"] == {"missing_media": 1}
+    assert trained["skipped"]["counts"] == {"missing_media": 2}
     assert f"{len(GONE)} of " in trained["skipped"]["problems"][0]["found"]
     listed = set(pl.read_csv(tmp_path / "run" / "trained_on.csv")["item"])
     assert listed
     assert not listed & set(GONE)
+
+
+def test_a_partial_folder_is_scored_by_what_is_there(partial: Path, tmp_path: Path) -> None:
+    submission = tmp_path / "submission.csv"
+    submission.write_text("filename,timestamp\n")
+    scored = json.loads(run("score", "upcalls", partial, submission, "--json"))
+    assert any(f"{len(GONE)} of " in remark for remark in scored["remarks"])
+    counts = tallymark.read("upcalls", partial).with_media().with_truth().truth
+    assert scored["counts"][0]["fn"] == len(counts)
 
 
 def test_folds_and_pages_are_of_the_files_that_are_there(partial: Path, tmp_path: Path) -> None:

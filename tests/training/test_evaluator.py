@@ -11,6 +11,7 @@ import pytest
 
 import tallymark
 from tallymark.challenges.wheat.rule import RuleOptions
+from tallymark.core.problems import BadInput
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import LabelledCatalog
 from tallymark.modalities.image.recipe import ImageRecipe
@@ -52,7 +53,8 @@ def test_the_objective_is_higher_for_better_scores(catalog: LabelledCatalog, bet
 
 def test_candidates_are_those_of_every_item(catalog: LabelledCatalog) -> None:
     evaluator = Evaluator(catalog, RECIPE, Rule("higher"))
-    candidates = evaluator.predict(make_network(RECIPE, 1).eval())
+    candidates, truth = evaluator.predict(make_network(RECIPE, 1).eval())
+    assert truth is catalog.truth
     assert candidates.items.ids.to_list() == catalog.items.ids.to_list()
     assert candidates.objects.classes == catalog.truth.classes
     assert candidates.readable.all()
@@ -67,6 +69,16 @@ def test_unreadable_items_are_reported_at_each_prediction(sets: Path, tmp_path: 
     evaluator = Evaluator(catalog, RECIPE, Rule("higher"))
     network = make_network(RECIPE, 1).eval()
     for _ in range(2):
-        candidates = evaluator.predict(network)
+        candidates, truth = evaluator.predict(network)
         assert [problem.item for problem in evaluator.problems] == [catalog.items.ids[2]]
-        assert np.flatnonzero(~candidates.readable).tolist() == [2]
+        assert candidates.readable.all()
+        assert candidates.items.ids.to_list() == np.delete(catalog.items.ids.to_numpy(), 2).tolist()
+        assert truth.items.ids.to_list() == candidates.items.ids.to_list()
+
+
+def test_a_fold_in_which_nothing_can_be_read_is_refused(sets: Path, tmp_path: Path) -> None:
+    catalog = tallymark.read("wheat", copy_of(sets, "wheat", tmp_path)).in_split("train").with_truth()
+    for item in range(len(catalog)):
+        (catalog.root / catalog.files[item]).write_bytes(b"no image")
+    with pytest.raises(BadInput, match="corrupt_media"):
+        Evaluator(catalog, RECIPE, Rule("higher")).predict(make_network(RECIPE, 1).eval())
