@@ -80,7 +80,7 @@ def _note(size: np.ndarray, scale: float, certain: bool) -> str:
     shown = f"{plural(len(size), 'image')} of {text}: shown to the network at {scale:.2g} of the size"
     if certain:
         return f"{shown}, where objects look as in training (estimated; image_size=PIXELS sets the longer side)"
-    return f"{shown}, as in training; too few objects were found to tell whether that is right"
+    return f"{shown}, as in training; the detections do not tell whether that is right"
 
 
 def _summary(estimated: list[tuple[int, float]]) -> str:

@@ -6,7 +6,7 @@ confidence, and their boxes are smaller or larger than those in training.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,12 +33,14 @@ TOLERANCE = 0.15
 """A likely scale is kept unless another one fits better by this much."""
 MIN_DETECTIONS = 8
 """Detections at the best scale, at least: fewer say nothing."""
+MIN_GROWTH = 0.25
+"""Exponent by which detections must grow with the scale: those that do not are textures, and say nothing about it."""
 PRIOR_DETECTIONS = 3
 """Detections at the lowest confidence that are added to those found, so that one lucky detection decides nothing."""
 
 
 class ScaleEstimate(NamedTuple):
-    """scale: pixels of the network per pixel of the file. certain: False if too few objects were found to tell."""
+    """scale: pixels of the network per pixel of the file. certain: False if the detections do not tell."""
 
     scale: float
     certain: bool
@@ -63,19 +65,29 @@ def estimate_scale(
     whole = input_size / longer
     likely = [whole] if trained.pixel_scale is None else [trained.pixel_scale, whole]
     fits = dict[float, float]()
-    found = dict[float, int]()
+    sizes = dict[float, np.ndarray]()
     for scale in _scales(likely):
         seen = [probe(crop) for crop in _crops(images, scale, input_size)]
         size = np.concatenate([np.empty(0), *(objects.size for objects in seen)])
         score = np.concatenate([np.empty(0), *(objects.score for objects in seen)])
         considered = score >= probe_threshold(recipe)
-        found[scale] = int(considered.sum())
+        sizes[scale] = size[considered]
         fits[scale] = _fit(size[considered], score[considered], trained, probe_threshold(recipe))
     best = max(fits, key=lambda scale: fits[scale])
-    if found[best] < MIN_DETECTIONS:
+    if len(sizes[best]) < MIN_DETECTIONS or _growth(sizes, best) < MIN_GROWTH:
         return ScaleEstimate(likely[0], False)
     kept = [scale for scale in likely if fits[scale] >= fits[best] - TOLERANCE]
     return ScaleEstimate([*kept, best][0], True)
+
+
+def _growth(sizes: Mapping[float, np.ndarray], best: float) -> float:
+    """The exponent by which the median size of detections grows with the scale, around the best one."""
+    near = [scale for scale in sizes if abs(np.log(scale / best)) < 1.1 * np.log(2)]
+    known = [scale for scale in near if len(sizes[scale]) >= MIN_DETECTIONS]
+    if len(known) < 2:
+        return 0.0
+    medians = [np.median(sizes[scale]) for scale in known]
+    return float(np.polyfit(np.log(known), np.log(medians), 1)[0])
 
 
 def _fit(size: np.ndarray, score: np.ndarray, trained: TrainingScale, threshold: float) -> float:

@@ -69,6 +69,17 @@ def test_without_objects_the_scale_is_that_of_the_trainings_pixels() -> None:
     assert estimate_scale([dots(1024, 2000)], detect, varied, RECIPE, 128) == (0.125, False)
 
 
+def test_detections_that_do_not_grow_with_the_scale_tell_nothing() -> None:
+    """A weak model finds texture of its usual size at every scale, here with most confidence in whole images."""
+
+    def texture(image: np.ndarray) -> ProbedObjects:
+        return ProbedObjects(np.full(20, 8.0), np.full(20, 0.6 + 0.2 * (image.mean() > 60)))
+
+    bright = np.full((1024, 1024, 3), 50, np.uint8)
+    bright[256:, :256] = 255
+    assert estimate_scale([bright], texture, TRAINED, RECIPE, 128) == (0.5, False)
+
+
 def test_images_of_the_trainings_size_are_shown_as_in_training(tmp_path: Path) -> None:
     catalog = folder_of(tmp_path, dots(256, 16), dots(250, 40), dots(100, 16, 256))
     assert plan_inputs(catalog, RECIPE, TRAINED, unused, None) == InputPlan()
@@ -89,7 +100,7 @@ def test_each_size_has_its_own_scale_and_a_note(tmp_path: Path) -> None:
 def test_too_few_objects_are_said(tmp_path: Path) -> None:
     plan = plan_inputs(folder_of(tmp_path, dots(1000, 3000)), RECIPE, TRAINED, detect, None)
     assert shown_at(plan, 1) == [500]
-    assert plan.notes[0].endswith("as in training; too few objects were found to tell whether that is right")
+    assert plan.notes[0].endswith("as in training; the detections do not tell whether that is right")
 
 
 def test_many_sizes_are_summed_up(tmp_path: Path) -> None:
