@@ -8,8 +8,8 @@ photograph of 4000 px may show four times the ground, or the same ground in fine
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,30 +31,51 @@ MIN_OBJECTS = 20
 """Objects that a distribution of sizes needs."""
 
 
+class TrainingObjects(NamedTuple):
+    """size: median over objects of the square root of their area, in pixels of the network.
+
+    spread: standard deviation of its logarithm. confidence: mean score of the detections in held-out images.
+    """
+
+    size: float
+    spread: float
+    confidence: float
+
+
 @dataclass(frozen=True)
 class TrainingScale:
     """How a model saw its training images.
 
     longer_sides: of the training images' files, in pixels. pixel_scale: their usual scale; None if it varied.
-    object_size: median over objects of the square root of their area, in pixels of the network; object_spread:
-        standard deviation of its logarithm. confidence: mean score of the detections in held-out images.
+    objects: what they look like at that scale; None if there were too few, or none was detected.
     gsd: metres of ground per pixel of the network, where it is known.
     """
 
     longer_sides: tuple[int, ...]
     pixel_scale: float | None
-    object_size: float
-    object_spread: float
-    confidence: float
+    objects: TrainingObjects | None = None
     gsd: float | None = None
 
     @classmethod
     def of(cls, stated: Mapping[str, Any]) -> TrainingScale | None:
         """From the metadata of a model; None where it has none."""
-        return cls(**{**stated, "longer_sides": tuple(stated["longer_sides"])}) if stated else None
+        if not stated:
+            return None
+        objects = stated.get("objects")
+        return cls(
+            tuple(stated.get("longer_sides", ())),
+            stated.get("pixel_scale"),
+            None if objects is None else TrainingObjects(**objects),
+            stated.get("gsd"),
+        )
 
     def as_dict(self) -> dict[str, object]:
-        return asdict(self) | {"longer_sides": list(self.longer_sides)}
+        return {
+            "longer_sides": list(self.longer_sides),
+            "pixel_scale": self.pixel_scale,
+            "objects": None if self.objects is None else self.objects._asdict(),
+            "gsd": self.gsd,
+        }
 
     def knows(self, longer: float) -> bool:
         """Whether there were training images of about this longer side."""
@@ -64,7 +85,7 @@ class TrainingScale:
 def training_scale(
     catalog: LabelledCatalog, recipe: ImageRecipe, confidence: float, gsd: float | None
 ) -> TrainingScale | None:
-    """The scale of a training; None for whole images, and if there are too few objects to know their size.
+    """The scale of a training; None for whole images, and without any image that can be read.
 
     gsd: metres per pixel of all files, as the user gives it; else it is read from the files.
     """
@@ -79,8 +100,12 @@ def training_scale(
     area = CODERS[recipe.task].from_truth(some.truth.shapes).area
     size = np.sqrt(area) * scale[some.truth.item]
     size = size[np.isfinite(size) & (size > 0)]
-    if len(size) < MIN_OBJECTS or not np.isfinite(confidence):
+    if not known.any():
         return None
+    objects = None
+    if len(size) >= MIN_OBJECTS and np.isfinite(confidence):
+        spread = float(np.log(size).std())
+        objects = TrainingObjects(round(float(np.median(size)), 3), round(spread, 4), round(confidence, 4))
     sides = np.unique(longer[known]).astype(int)
     if len(sides) > MAX_SIDES:
         sides = np.unique(np.quantile(longer[known], np.linspace(0, 1, MAX_SIDES)).astype(int))
@@ -89,9 +114,7 @@ def training_scale(
     return TrainingScale(
         longer_sides=tuple(sides.tolist()),
         pixel_scale=round(float(np.median(scale[known])), 5) if high <= ONE_SIZE * low else None,
-        object_size=round(float(np.median(size)), 3),
-        object_spread=round(float(np.log(size).std()), 4),
-        confidence=round(confidence, 4),
+        objects=objects,
         gsd=float(f"{np.nanmedian(metres):.4g}") if np.isfinite(metres).any() else None,
     )
 

@@ -14,7 +14,7 @@ import numpy as np
 from tallymark.core.recipe import Recipe
 from tallymark.modalities.base import Probe
 from tallymark.modalities.image.resize import resize
-from tallymark.modalities.image.scale import TrainingScale
+from tallymark.modalities.image.scale import TrainingObjects, TrainingScale
 
 PROBE_SHARE = 0.6
 """Detections are considered from this share of the score threshold on: at a wrong scale most are below it."""
@@ -64,6 +64,8 @@ def estimate_scale(
     longer = max(max(image.shape[:2]) for image in images)
     whole = input_size / longer
     likely = [whole] if trained.pixel_scale is None else [trained.pixel_scale, whole]
+    if trained.objects is None:
+        return ScaleEstimate(likely[0], False)
     fits = dict[float, float]()
     sizes = dict[float, np.ndarray]()
     for scale in _scales(likely):
@@ -72,7 +74,7 @@ def estimate_scale(
         score = np.concatenate([np.empty(0), *(objects.score for objects in seen)])
         considered = score >= probe_threshold(recipe)
         sizes[scale] = size[considered]
-        fits[scale] = _fit(size[considered], score[considered], trained, probe_threshold(recipe))
+        fits[scale] = _fit(size[considered], score[considered], trained.objects, probe_threshold(recipe))
     best = max(fits, key=lambda scale: fits[scale])
     if len(sizes[best]) < MIN_DETECTIONS or _growth(sizes, best) < MIN_GROWTH:
         return ScaleEstimate(likely[0], False)
@@ -90,14 +92,14 @@ def _growth(sizes: Mapping[float, np.ndarray], best: float) -> float:
     return float(np.polyfit(np.log(known), np.log(medians), 1)[0])
 
 
-def _fit(size: np.ndarray, score: np.ndarray, trained: TrainingScale, threshold: float) -> float:
+def _fit(size: np.ndarray, score: np.ndarray, usual: TrainingObjects, threshold: float) -> float:
     """How much detections are like those in training: about 1 if they are, less if they are not."""
     if not len(size):
         return -np.inf
     confidence = (score.sum() + PRIOR_DETECTIONS * threshold) / (len(score) + PRIOR_DETECTIONS)
-    usual = max(trained.confidence - threshold, 1e-3)
-    deviation = np.log(np.median(size) / trained.object_size) / max(trained.object_spread, 0.1)
-    return float((confidence - threshold) / usual - SIZE_WEIGHT * deviation**2)
+    margin = max(usual.confidence - threshold, 1e-3)
+    deviation = np.log(np.median(size) / usual.size) / max(usual.spread, 0.1)
+    return float((confidence - threshold) / margin - SIZE_WEIGHT * deviation**2)
 
 
 def _scales(likely: Sequence[float]) -> list[float]:

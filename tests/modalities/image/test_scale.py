@@ -13,11 +13,11 @@ from tallymark.data.catalog import Catalog
 from tallymark.modalities.base import InputPlan, ProbedObjects
 from tallymark.modalities.image.input_plan import plan_inputs
 from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.image.scale import TrainingScale, training_scale
+from tallymark.modalities.image.scale import TrainingObjects, TrainingScale, training_scale
 from tallymark.modalities.image.scale_search import estimate_scale
 
 RECIPE = ImageRecipe().replace(image_size=128, score_threshold=0.5)
-TRAINED = TrainingScale((256,), 0.5, object_size=8.0, object_spread=0.3, confidence=0.7)
+TRAINED = TrainingScale((256,), 0.5, TrainingObjects(size=8.0, spread=0.3, confidence=0.7))
 """Images of 256 px, shown at 128 px, with objects of 16 px in the file."""
 
 
@@ -65,7 +65,7 @@ def test_a_likely_scale_is_kept_where_others_are_hardly_better() -> None:
 
 def test_without_objects_the_scale_is_that_of_the_trainings_pixels() -> None:
     assert estimate_scale([dots(1024, 2000)], detect, TRAINED, RECIPE, 128) == (0.5, False)
-    varied = TrainingScale((256, 900), None, 8.0, 0.3, 0.7)
+    varied = TrainingScale((256, 900), None, TRAINED.objects)
     assert estimate_scale([dots(1024, 2000)], detect, varied, RECIPE, 128) == (0.125, False)
 
 
@@ -115,7 +115,7 @@ def test_many_sizes_are_summed_up(tmp_path: Path) -> None:
 
 def test_the_ground_sampling_distance_decides_where_both_sides_know_it(tmp_path: Path) -> None:
     catalog = folder_of(tmp_path, dots(256, 16), dots(1024, 16))
-    on_ground = TrainingScale((256,), 0.5, 8.0, 0.3, 0.7, gsd=0.002)
+    on_ground = TrainingScale((256,), 0.5, TRAINED.objects, gsd=0.002)
     plan = plan_inputs(catalog, RECIPE, on_ground, unused, 0.0005)
     assert shown_at(plan, 2) == [64, 256]
     assert plan.notes == (
@@ -133,9 +133,14 @@ def test_a_training_describes_its_scale(sets: Path) -> None:
     assert scale.pixel_scale == pytest.approx(128 / 192, abs=1e-4)
     assert scale.gsd == pytest.approx(0.0015)
     median = np.median(np.sqrt(catalog.truth.shapes.area)) * 128 / 192
-    assert scale.object_size == pytest.approx(median, abs=1e-3)
+    assert scale.objects is not None
+    assert scale.objects.size == pytest.approx(median, abs=1e-3)
     assert TrainingScale.of(scale.as_dict()) == scale
-    assert training_scale(catalog, RECIPE, np.nan, None) is None
+    undetected = training_scale(catalog, RECIPE, np.nan, None)
+    assert undetected is not None
+    assert undetected.objects is None
+    assert TrainingScale.of(undetected.as_dict()) == undetected
+    assert estimate_scale([dots(1024, 16)], unused, undetected, RECIPE, 128) == (undetected.pixel_scale, False)
     assert training_scale(catalog, RECIPE.replace(task="labels"), 0.6, None) is None
 
 
