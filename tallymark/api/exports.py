@@ -119,10 +119,11 @@ def counting_note(result: PredictionResult) -> str:
     counting = result.counting
     if counting is None:
         return ""
-    held_out = f"{counting.items} held-out {result.catalog.medium.noun}s"
+    nouns = f"{result.catalog.medium.noun}s"
+    held_out = f"{counting.items} held-out {nouns}"
     return (
         f"counted at score threshold {counting.score_threshold:.3g}, where the total of {held_out} is right (in a "
-        f"submission: {result.recipe.score_threshold:.3g}); intervals of 95 %"
+        f"submission: {result.recipe.score_threshold:.3g}); 95 % intervals, for {nouns} like those"
     )
 
 

@@ -42,7 +42,8 @@ class Candidates:
 
     def select(self, index: np.ndarray) -> Candidates:
         """Those of the items with these numbers, in this order."""
-        items = Items(self.items.ids[index])
+        group = self.items.group
+        items = Items(self.items.ids[index], None if group is None else group[index])
         return Candidates(self.objects.reindex(items), self.size[index], self.presence[index])
 
     def rename(self, items: Items) -> Candidates:

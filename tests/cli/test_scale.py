@@ -14,6 +14,7 @@ import pytest
 
 from tallymark.api import data as api_data
 from tests.cli.test_cli import run
+from tests.sets import copy_of
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +66,13 @@ def test_counts_carry_an_interval_unless_the_threshold_is_given(photographs: Pat
 
 def test_a_ground_sampling_distance_must_be_positive(photographs: Path) -> None:
     assert "gsd=-1" in run("predict", "wheat", photographs, "--gsd", "-1", code=2)
+
+
+def test_counts_keep_the_source_of_each_image_beside_a_damaged_one(sets: Path, tmp_path: Path) -> None:
+    data = copy_of(sets, "wheat", tmp_path)
+    damaged = sorted((data / "train").glob("*.jpg"))[0]
+    damaged.write_bytes(b"not an image")
+    predict("wheat", data, "--split", "train", "--counts", tmp_path / "counts.csv", "image_size=64")
+    table = pl.read_csv(tmp_path / "counts.csv")
+    assert table.columns[:5] == ["item", "group", "count", "count_low", "count_high"]
+    assert damaged.stem not in table.drop_nulls("count")["item"].to_list()
