@@ -22,6 +22,7 @@ from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge, challenge, challenge_names
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
+from tallymark.inference.clip_probabilities import clip_probabilities
 from tallymark.inference.image_sizes import refuse_sizes
 from tallymark.inference.predictor import PredictionResult, Predictor
 from tallymark.inference.read_items import only_read
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from tallymark.training.train import TrainingResult
 
 Options = Mapping[str, Any]
+CLIPS = "clips"
+"""The form of a submission with a probability for each clip, which is not subject to thresholds."""
 
 
 def train(
@@ -306,6 +309,8 @@ def predict(
     if out is not None:
         predictions, about_rows = (result.predictions, []) if rows is None else rows.complete(result)
         notes += about_rows
+        if form == CLIPS or (form is None and catalog.truth is not None and catalog.truth.weak):
+            form, predictions = CLIPS, clip_probabilities(result.candidates)
         write(name, predictions, out, form=form, **given)
     return replace(result, notes=(*notes, *result.notes, *every.remarks, *_name_note(what, out)))
 

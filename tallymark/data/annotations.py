@@ -82,6 +82,11 @@ class Annotations(Generic[G]):
         return np.repeat(np.arange(len(self.items)), self.counts)
 
     @property
+    def weak(self) -> bool:
+        """Whether it is only known which items have objects, and not where: clips with a yes or no."""
+        return bool(getattr(self.shapes, "weak", False))
+
+    @property
     def scores(self) -> np.ndarray:
         """The score of each object; 1 where there are none."""
         return np.ones(len(self)) if self.score is None else self.score

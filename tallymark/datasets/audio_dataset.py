@@ -14,6 +14,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, Split, concat_splits
 from tallymark.data.items import Items
 from tallymark.data.recording_days import DATE, day_of
+from tallymark.datasets.clips import as_clips
 from tallymark.io.finder import Finder
 from tallymark.io.folders import Folder, relative_path, split_of_path
 from tallymark.io.media import Medium
@@ -55,6 +56,8 @@ def read_audio_dataset(
         return None
     catalog = concat_splits(listed.root, medium, splits, problems)
     catalog.notes.merge(notes)
+    if catalog.truth is not None and catalog.truth.weak:
+        return as_clips(catalog)
     ids, files = catalog.items.ids, catalog.files
     group = pl.Series([day_of(file or name) for name, file in zip(ids, files, strict=True)], dtype=pl.String)
     return replace(catalog, items=Items(ids, group, catalog.items.line))
@@ -74,7 +77,7 @@ def _split(table: Path, truth: Annotations[Any], recordings: list[Path], root: P
             notes.add(Problem("ambiguous_file", str(table), found, f"one recording '{name}'", remedy, item=name))
     names = {split_of_path(path, root) for path in files.values()}
     name = names.pop() if len(names) == 1 else "train"
-    return Split(name, files, truth, table, unnamed_are_empty=True)
+    return Split(name, files, truth, table, unnamed_are_empty=not truth.weak)
 
 
 def _with_unnamed(splits: list[Split], unnamed: list[Path], root: Path) -> list[Split]:

@@ -12,7 +12,10 @@ from tallymark.geometry.pairs import candidates
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """Columns of n events: `time` of the centre and, where known, `length`, both in seconds."""
+    """Columns of n events: `time` of the centre and, where known, `length`, both in seconds.
+
+    weak: it is only known that the event is somewhere in its recording; the time is a guess.
+    """
 
     noun: ClassVar[tuple[str, str]] = ("event", "events")
     localized: ClassVar[bool] = True
@@ -20,22 +23,28 @@ class Events:
 
     time: np.ndarray
     length: np.ndarray | None = None
+    weak: bool = False
+
+    @classmethod
+    def somewhere(cls, count: int) -> Events:
+        """So many events that are somewhere in their recordings."""
+        return cls(np.zeros(count), weak=True)
 
     def __len__(self) -> int:
         return len(self.time)
 
     def take(self, index: np.ndarray) -> Events:
-        return Events(self.time[index], None if self.length is None else self.length[index])
+        return Events(self.time[index], None if self.length is None else self.length[index], self.weak)
 
     def concat(self, other: Events) -> Events:
         """These events followed by the others; an unknown length is nan."""
         lengths = [np.full(len(one), np.nan) if one.length is None else one.length for one in (self, other)]
         known = self.length is not None or other.length is not None
-        return Events(np.concatenate([self.time, other.time]), np.concatenate(lengths) if known else None)
+        return Events(np.concatenate([self.time, other.time]), np.concatenate(lengths) if known else None, self.weak)
 
     def scale(self, by: float | np.ndarray) -> Events:
         """The events in another unit of time."""
-        return Events(self.time * by, None if self.length is None else self.length * by)
+        return Events(self.time * by, None if self.length is None else self.length * by, self.weak)
 
     def clip(self, size: np.ndarray) -> tuple[Events, np.ndarray]:
         """Times clipped to recordings of `size[:, 0]` seconds; no event is dropped."""

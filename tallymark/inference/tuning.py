@@ -88,14 +88,14 @@ class Search:
             fused = self.fuse(recipe.replace(nms_iou=nms_iou))
             for image_threshold, threshold in product(tried["image_threshold"], tried["score_threshold"]):
                 changed = recipe.replace(image_threshold=image_threshold, score_threshold=threshold)
-                score = self.rule(self.truth, apply_thresholds(fused, changed)).value
+                score = self.rule(self.truth, apply_thresholds(fused, changed)).tuned_by
                 rows.append((nms_iou, image_threshold, threshold, score))
         return rows
 
     def each(self, recipes: Sequence[Recipe]) -> np.ndarray:
         """The score of each recipe; all have one way of fusion."""
         fused = self.fuse(recipes[0])
-        return np.array([self.rule(self.truth, apply_thresholds(fused, recipe)).value for recipe in recipes])
+        return np.array([self.rule(self.truth, apply_thresholds(fused, recipe)).tuned_by for recipe in recipes])
 
     def fuse(self, recipe: Recipe) -> Candidates:
         """Fused candidates, kept for the next question, which is mostly about the same overlap."""

@@ -115,9 +115,30 @@ def _pair(
 ) -> Pair | None:
     if truth is None or predicted is None:
         return None
+    if truth.weak or predicted.weak:
+        return _clip_pair(what, truth, predicted, file, rule_options, problems)
     if what.sparse and images is None:  # the items are those of either file
         items = Items(pl.concat([truth.items.ids, predicted.items.ids]).unique(maintain_order=True))
         return truth.reindex(items), predicted.reindex(items)
+    return truth, fit_items(what, predicted, truth.items, file, rule_options, problems)
+
+
+def _clip_pair(
+    what: Challenge, truth: Annotations[Any], predicted: Annotations[Any], file: PathLike, rule_options: Any,
+    problems: Problems,
+) -> Pair | None:  # fmt: skip
+    """A pair of clips: those of the truth, every one of which needs a probability if predictions are such."""
+    if not truth.weak:
+        expected, remedy = "times, as the truth has them", "predict times, or give the labels of clips as truth"
+        problems.add(Problem("other_truth", str(file), "probabilities of clips", expected, remedy))
+        return None
+    missing = np.flatnonzero(predicted.items.find(truth.items.ids) < 0).tolist() if predicted.weak else []
+    problems.add_each(
+        "missing_id", str(file), missing,
+        lambda at: Problem(
+            "missing_id", str(file), "no row", "one for each clip", "add the row", item=truth.items.ids[at]
+        ),
+    )  # fmt: skip
     return truth, fit_items(what, predicted, truth.items, file, rule_options, problems)
 
 

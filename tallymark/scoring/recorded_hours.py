@@ -32,6 +32,8 @@ def complete_hours(scoring: Scoring, official: Callable[[list[str]], float | Non
 
     Without either, `official` states them, given the names of the recordings, if it knows them; else they are unknown.
     """
+    if scoring.truth is not None and scoring.truth.weak:
+        return scoring.rule_options  # clips are scored by presence
     names = None if scoring.truth is None else scoring.truth.items.ids.to_list()
     if "audio" in scoring.given:
         return _with_hours(scoring.rule_options, _hours_in(Path(scoring.given["audio"]), names, scoring.problems))
@@ -45,7 +47,7 @@ def complete_hours(scoring: Scoring, official: Callable[[list[str]], float | Non
 
 def hours_for_items(catalog: Catalog, rule_options: Any, given: Mapping[str, Any]) -> Callable[[Items], Any]:
     """A function that returns the rule options with the hours of some items of a catalog, unless hours were given."""
-    if "hours" in given:
+    if "hours" in given or (catalog.truth is not None and catalog.truth.weak):
         return lambda items: rule_options
     paths = [catalog.path(item) for item in range(len(catalog))]
     lengths = np.array([0.0 if path is None else total_hours([path], Problems()) for path in paths])

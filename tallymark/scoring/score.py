@@ -37,6 +37,8 @@ class Score:
     without: the reason if there is no number.
     analyses: further tables that options of `score` asked for, by name.
     remarks: sentences about what was left out.
+    objective: by which thresholds and checkpoints are chosen, where that is not `value`, because `value` is a ranking,
+        which a threshold can only make worse.
     baseline_name: the trivial submission whose score is `baseline`; empty if none was asked for.
     """
 
@@ -54,6 +56,7 @@ class Score:
     find_pairs: Callable[[], pl.DataFrame] = pl.DataFrame
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    objective: float | None = None
     baseline_name: str = ""
     find_baseline: Callable[[], float] = lambda: math.nan
 
@@ -66,6 +69,11 @@ class Score:
     def above_baseline(self) -> bool:
         """Whether the score is better than that of the trivial submission; also if either is unknown."""
         return not (self.value <= self.baseline if self.better == "higher" else self.value >= self.baseline)
+
+    @property
+    def tuned_by(self) -> float:
+        """The number by which thresholds and checkpoints are chosen."""
+        return self.value if self.objective is None else self.objective
 
     @property
     def pairs(self) -> pl.DataFrame:

@@ -56,8 +56,11 @@ def report_break_tags(table: Table, problems: Problems) -> Table:
 def open_table(path: str | Path, columns: Sequence[str], problems: Problems, *, exactly: bool = False) -> Table | None:
     """Read a CSV file that must have these columns, and no others if `exactly`; None, with a problem, otherwise."""
     table = read_table(path, problems)
-    if table is None:
-        return None
+    return None if table is None else require_columns(table, columns, problems, exactly=exactly)
+
+
+def require_columns(table: Table, columns: Sequence[str], problems: Problems, *, exactly: bool = False) -> Table | None:
+    """The table, if it has these columns, and no others if `exactly`; None, with a problem, otherwise."""
     missing = [name for name in columns if name not in table.header]
     if missing:
         near = nearest(missing[0], map(shorten, table.header))

@@ -56,5 +56,5 @@ class Evaluator:
         """The score at the best of a few score thresholds."""
         tuning = tune(*self.predict(network), self.recipe, self.rule, thorough=False)
         score = tuning.score
-        objective = score.value if score.better == "higher" else -score.value
+        objective = score.tuned_by if score.better == "higher" else -score.tuned_by
         return Evaluation(objective, {"score": score.value, "score_threshold": tuning.recipe.score_threshold})

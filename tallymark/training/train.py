@@ -24,7 +24,7 @@ from tallymark.geometry import Events
 from tallymark.inference.candidates import Candidates, concat_candidates
 from tallymark.inference.counting import calibrate_counts
 from tallymark.inference.metadata import ModelMetadata
-from tallymark.inference.postprocess import fuse
+from tallymark.inference.postprocess import fuse, postprocess
 from tallymark.inference.recall_curve import RecallCurve, measure_recall
 from tallymark.inference.run import MODEL, Run
 from tallymark.inference.tuning import Rule, Tuning, cross_tune, tune
@@ -127,6 +127,8 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
         # With one model there is nothing else to tune on, and the score is that of the tuned items themselves.
         score = tuning.score if len(folds) == 1 else cross_tune(parts, truths, recipe, plan.rule)
         score = beside_baseline(score, truth, plan.rule, plan.baseline)
+        if score.objective is not None:
+            score = _ranked(score, plan.rule(truth, postprocess(candidates, recipe.replace(score_threshold=0.0))))
         one_dimensional = CODERS[recipe.task].one_dimensional
         curve = measure_recall(candidates, truth, recipe, plan.rule) if one_dimensional else None
         if curve is not None:
@@ -156,6 +158,12 @@ def _training_scale(
     fused = fuse(candidates, recipe).objects
     scores = np.empty(0) if fused.score is None else fused.scores
     return modality_of(recipe).training_scale(folds[0].train, recipe, scores, plan.gsd)
+
+
+def _ranked(tuned: Score, ranked: Score) -> Score:
+    """A score that ranks items, of all candidates, with the counts at the tuned threshold."""
+    details = tuned.details | {name: value for name, value in ranked.details.items() if value == ranked.value}
+    return replace(tuned, value=ranked.value, items=ranked.items, total=ranked.total, details=details, lines=())
 
 
 def hold_out(plan: TrainingPlan) -> list[HeldOutFold]:

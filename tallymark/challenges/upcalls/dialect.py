@@ -16,12 +16,13 @@ from tallymark.data.items import unique_items
 from tallymark.geometry import Events
 from tallymark.io.folders import AUDIO_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import Table, number_text, read_table, write_table
+from tallymark.submission import clips
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.prediction_string import is_number
-from tallymark.submission.table_checks import bad_header, open_table, read_ids
+from tallymark.submission.table_checks import bad_header, read_ids, require_columns
 
-FORMS = ("official", "scored")
-"""The two columns of the challenge, or a third one, `score`, which the published script ignores."""
+FORMS = ("official", "scored", "clips")
+"""The two columns of the challenge; a third one, `score`, which the published script ignores; a row for each clip."""
 HEADER = ["filename", "timestamp"]
 
 
@@ -45,6 +46,8 @@ def read_calls(path: str | Path, labels: LabelFilter, problems: Problems) -> Ann
     table = read_table(path, problems)
     if table is None:
         return None
+    if clips.has_clip_labels(table.header):
+        return clips.read_clip_labels(table, problems)
     if not {"filename", "timestamp"} <= set(table.header) and not {"filename", "start", "end"} <= set(table.header):
         expected = "filename,timestamp,label or filename,start,end,label"
         bad_header(table, expected, "name the columns of either schema", problems)
@@ -68,7 +71,10 @@ def read_calls(path: str | Path, labels: LabelFilter, problems: Problems) -> Ann
 
 def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Events] | None:
     """Detections; columns other than filename and timestamp are ignored, as in the published script."""
-    table = open_table(path, HEADER, problems)
+    table = read_table(path, problems)
+    if table is not None and clips.has_clip_probabilities(table.header):
+        return clips.read_clip_probabilities(table, problems)
+    table = None if table is None else require_columns(table, HEADER, problems)
     if table is None:
         return None
     table, ids = read_ids(table, "filename", problems)
@@ -94,13 +100,15 @@ def _annotations(
 
 def write(annotations: Annotations[Events], path: str | Path, form: str) -> None:
     """One row per detection; in the form `scored` with its confidence, where the detections have one."""
+    if form == "clips":
+        return clips.write_clip_probabilities(annotations, path)
     table = {
         "filename": annotations.items.ids[annotations.item],
         "timestamp": number_text(annotations.shapes.time),
     }
     if form == "scored" and annotations.score is not None:
         table["score"] = number_text(annotations.score)
-    write_table(path, table)
+    return write_table(path, table)
 
 
 def columns(header: list[str], rule_options: RuleOptions) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""The upcalls data set: recordings anywhere below a folder, and tables of calls in either published schema."""
+"""The upcalls data set: recordings below a folder, and tables of calls in a published schema, or labels of clips."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tallymark.formats import read_calls
 from tallymark.io.archives import open_file
 from tallymark.io.audio import RECORDING
 from tallymark.io.folders import open_folder
+from tallymark.submission.clips import has_clip_labels
 
 SCHEMAS = ({"filename", "timestamp"}, {"filename", "start", "end"})
 ANSWERS = ("solution", "sample_submission", "submission", "folds", "problems")
@@ -26,7 +27,9 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
     if listed is None:
         return None
     lists = [path for path in listed.ending({".csv"}) if not path.name.startswith(ANSWERS)]
-    tables = [path for path in lists if _is_ours(path)]
+    headers = {path: _header(path) for path in lists}
+    tables = [path for path in lists if any(schema <= set(headers[path]) for schema in SCHEMAS)]
+    tables = tables or [path for path in lists if has_clip_labels(headers[path])]
     labels = dialect.label_filter(rule_options)
     if not tables and (foreign := read_calls(listed, labels, problems)):
         return with_label_remarks(foreign, labels, [labels], problems)
@@ -44,12 +47,11 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
     return catalog
 
 
-def _is_ours(path: Path) -> bool:
-    """Whether the first line names the columns of a schema."""
+def _header(path: Path) -> list[str]:
+    """The columns that the first line of a table names."""
     try:
         with open_file(path) as file:
             first = file.readline(1 << 12).decode("utf-8", "replace").lstrip("\ufeff")
     except OSError:
-        return True  # reported when it is read
-    header = {name.strip().strip('"') for name in first.split(",")}
-    return any(schema <= header for schema in SCHEMAS)
+        return list(SCHEMAS[0])  # reported when it is read
+    return [name.strip().strip('"') for name in first.split(",")]

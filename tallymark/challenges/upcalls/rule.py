@@ -11,6 +11,7 @@ import polars as pl
 
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Events
+from tallymark.scoring.clip_presence import clip_score
 from tallymark.scoring.event_matching import event_pairs, match_events
 from tallymark.scoring.score import Score, item_table
 
@@ -47,7 +48,10 @@ def score(truth: Annotations[Events], predicted: Annotations[Events], rule_optio
 
     As published: a call is detected if any detection lies in its window, and a detection is a false positive if it
     lies in no window. So several detections in one window cost nothing, and one detection can detect two calls.
+    Clips with a yes or no, which have no times, are scored by AUC instead.
     """
+    if truth.weak:
+        return clip_score("upcalls", truth, predicted, rule_options)
     recordings = len(truth.items)
     call, detection = truth.shapes.within(predicted.shapes, truth.item, predicted.item, rule_options.buffer_s)
     detected = np.zeros(len(truth), bool)

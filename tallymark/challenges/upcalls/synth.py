@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +15,11 @@ from tallymark.core.options import Fraction
 from tallymark.core.problems import Problem, Problems
 from tallymark.io.tables import number_text, write_table
 from tallymark.synthetic.ocean.backgrounds import Background, add_upcalls
+from tallymark.synthetic.ocean.days import DAY, day_name
 from tallymark.synthetic.ocean.recordings import BAY, GULF, Waters, record
 from tallymark.synthetic.streams import make_each, stream, test_share
 
 TRAIN, TEST = 0, 1
-DAYS = 7
-"""Recordings are distributed over the days of a week, then over those of the next."""
-LONGEST = 86400
-"""Seconds per recording."""
 SAMPLE_RATES = (1000, 192000)
 """Lowest and highest sample rate in Hz: high enough for the calls, and no more than recorders have."""
 
@@ -70,7 +65,7 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
         soundfile.write(path, samples, rate, subtype="PCM_16")
         return calls
 
-    names = [_day_name(number, scenes.seconds) for number in range(items - tests)]
+    names = [day_name(number, scenes.seconds) for number in range(items - tests)]
     train = make_each(
         len(names), lambda n: make(BAY, TRAIN, scenes.rate, n, folder / "train" / names[n]), "training recordings"
     )
@@ -96,21 +91,11 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
 
 def _check(scenes: SceneOptions) -> None:
     problems = Problems()
-    if scenes.seconds > LONGEST:
-        found, expected = f"seconds={scenes.seconds}", f"{LONGEST} seconds at most"
+    if scenes.seconds > DAY:
+        found, expected = f"seconds={scenes.seconds}", f"{DAY} seconds at most"
         problems.add(Problem("bad_option", "scene options", found, expected, "generate more recordings instead"))
     for name, rate in (("rate", scenes.rate), ("test_rate", scenes.test_rate)):
         if not SAMPLE_RATES[0] <= rate <= SAMPLE_RATES[1]:
             found, expected = f"{name}={rate}", f"{SAMPLE_RATES[0]} to {SAMPLE_RATES[1]} Hz"
             problems.add(Problem("bad_option", "scene options", found, expected, "give e.g. 2000"))
     problems.raise_if_any()
-
-
-def _day_name(number: int, seconds: float) -> str:
-    """The file of a training recording, in the folder of its day; recordings of one day are consecutive."""
-    slot = math.ceil(seconds)
-    week, slot_number = divmod(number // DAYS, LONGEST // slot)
-    day = datetime.date(2009, 3, 28) + datetime.timedelta(days=number % DAYS + DAYS * week)
-    clock = datetime.timedelta(seconds=slot_number * slot)
-    day_text, time_text = f"{day:%Y%m%d}", f"{datetime.datetime.min + clock:%H%M%S}"
-    return f"NOPP6_EST_{day_text}/NOPP6_EST_{day_text}_{time_text}.wav"

@@ -55,6 +55,8 @@ class AudioDataset(CachedDataset[np.ndarray]):
         self.readable = np.flatnonzero(self.frames >= 1)
         if not len(self.readable):
             raise BadInput(self.problems)
+        if events.weak:  # somewhere in its recording: guessed to be in the middle
+            frame = self.frames[self.truth.item] / 2
         kept = self.frames[self.truth.item] > frame
         self.item = self.truth.item[kept]
         self.frame = frame[kept]
@@ -70,7 +72,9 @@ class AudioDataset(CachedDataset[np.ndarray]):
         recipe = self.recipe
         position = self._draw_position(rng)
         clip, time = self._cut(position.recording, int(position.frame - rng.uniform(0.1, 0.9) * self.width))
-        if mix and rng.random() < recipe.call_mix and len(self.item):
+        if self.truth.weak:
+            clip, time = self._fill(rng, position.recording, clip, time)
+        if mix and rng.random() < recipe.call_mix and len(self.item) and not self.truth.weak:
             call = int(rng.integers(len(self.item)))
             clip, time = paste_call(rng, clip, time, *self.call(call), recipe)
         clip = augment_spectrogram(rng, clip, recipe)
@@ -94,9 +98,28 @@ class AudioDataset(CachedDataset[np.ndarray]):
         whole = self.load_spectrogram(recording)
         start = int(np.clip(start, 0, max(whole.shape[1] - self.width, 0)))
         clip = whole[:, start : start + self.width].astype(np.float32)
-        clip = np.pad(clip, ((0, 0), (0, self.width - clip.shape[1])))
         time = self.frame[self.item == recording] - start
-        return clip, time[(time >= 0) & (time < self.width)]
+        time = time[(time >= 0) & (time < self.width)]
+        return np.pad(clip, ((0, 0), (0, self.width - clip.shape[1]))), time
+
+    def _fill(
+        self, rng: np.random.Generator, recording: int, clip: np.ndarray, time: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A clip that is shorter than the window, followed by others, each of them whole, and the times of their calls.
+
+        Without them most of the window would be padding.
+        """
+        end = int(self.frames[recording])
+        while end < self.width:
+            other = self._draw_position(rng).recording
+            length = int(self.frames[other])
+            if end + length > self.width:
+                break
+            more, times = self._cut(other, 0)
+            clip[:, end : end + length] = more[:, :length]
+            time = np.concatenate([time, times + end])
+            end += length
+        return clip, time
 
     def call(self, number: int) -> tuple[np.ndarray, float]:
         """The spectrogram of a call with a margin, and the frame of its centre therein."""
