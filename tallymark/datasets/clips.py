@@ -32,7 +32,7 @@ def as_clips(catalog: Catalog) -> Catalog:
         group = _blocks(catalog.items.ids)
     items = Items(catalog.items.ids, group.cast(pl.String), catalog.items.line)
     shapes = replace(truth.shapes, time=np.full(len(truth), middle))
-    clips, yes = len(items), int((truth.counts > 0).sum())
+    clips, yes = int(catalog.labelled.sum()), int((truth.counts > 0).sum())
     remark = f"clips with a yes or no: {yes:,} of {clips:,} with a call; they are scored by presence (AUC), not by time"
     return replace(
         catalog, items=items, truth=replace(truth, items=items, shapes=shapes), remarks=(*catalog.remarks, remark)

@@ -130,7 +130,8 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
         if score.objective is not None:
             score = _ranked(score, plan.rule(truth, postprocess(candidates, recipe.replace(score_threshold=0.0))))
         one_dimensional = CODERS[recipe.task].one_dimensional
-        curve = measure_recall(candidates, truth, recipe, plan.rule) if one_dimensional else None
+        timed = one_dimensional and not truth.weak
+        curve = measure_recall(candidates, truth, recipe, plan.rule) if timed else None
         if curve is not None:
             score = replace(score, details=score.details | curve.quoted())
         counting = calibrate_counts(candidates, truth, tuning.recipe)
