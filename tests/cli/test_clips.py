@@ -75,6 +75,7 @@ def test_clips_from_check_to_score(clips: Path, tmp_path: Path) -> None:
         positive, negative = (probability.filter(label=value)["probability"].to_numpy() for value in (1, 0))
         assert scored["score"] == pytest.approx(float((positive[:, None] > negative).mean()), abs=0.05)
         assert "fp_per_hour" not in scored
+    out = tmp_path / "all.csv"
     run("predict", tmp_path / "run", clips / "train", "--out", out, "--form", "clips")
     assert pl.read_csv(out).height == len(labels) + 2
 
