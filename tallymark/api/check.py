@@ -88,4 +88,5 @@ def _check_submission(
         expected = expected_items(what, against, rule_options, predicted.items, problems)
         if expected is not None:
             fit_items(what, predicted, expected, submission, rule_options, problems)
-    return CheckResult(len(predicted.items), len(predicted), problems)
+    note = what.name_note(submission)
+    return CheckResult(len(predicted.items), len(predicted), problems, (note,) if note else ())

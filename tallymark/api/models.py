@@ -19,7 +19,7 @@ from tallymark.core.humanize import plural
 from tallymark.core.options import parse_options
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, nearest
 from tallymark.core.recipe import Recipe
-from tallymark.core.registry import Challenge, challenge, challenge_names
+from tallymark.core.registry import challenge, challenge_names
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
 from tallymark.inference.clip_probabilities import clip_probabilities
@@ -312,7 +312,8 @@ def predict(
         if form == CLIPS or (form is None and catalog.truth is not None and catalog.truth.weak):
             form, predictions = CLIPS, clip_probabilities(result.candidates)
         write(name, predictions, out, form=form, **given)
-    return replace(result, notes=(*notes, *result.notes, *every.remarks, *_name_note(what, out)))
+    named = "" if out is None else what.name_note(out)
+    return replace(result, notes=(*notes, *result.notes, *every.remarks, *filter(None, [named])))
 
 
 def _check_minutes(minutes: float | None, journal: PathLike | None) -> None:
@@ -322,13 +323,6 @@ def _check_minutes(minutes: float | None, journal: PathLike | None) -> None:
     if minutes is not None and journal is not None:
         found, remedy = "a time limit and a journal", "leave out the time limit: a journal resumes what was interrupted"
         raise BadInput(Problem("bad_option", "predict", found, "one of the two", remedy))
-
-
-def _name_note(what: Challenge, out: PathLike | None) -> list[str]:
-    """What is wrong with the name of a submission, where organisers want a certain one."""
-    if out is None or not what.submission_name or Path(out).name == what.submission_name:
-        return []
-    return [f"{what.name} wants its submission to be named {what.submission_name}: rename {Path(out).name}"]
 
 
 def _check_one_threshold(changes: Options, fp_per_hour: float) -> None:

@@ -164,6 +164,16 @@ class Challenge:
         """Dates, prizes, allowed data, licence and citation, as its card has them."""
         return terms_of(self.folder)
 
+    def name_note(self, submission: str | Path) -> str:
+        """What is wrong with the name of a submission, where the organisers want a certain one; else empty.
+
+        A sample that the organisers give out keeps its own name.
+        """
+        name = Path(submission).name
+        if not self.submission_name or name == self.submission_name or name.startswith("sample_submission"):
+            return ""
+        return f"{self.name} wants its submission to be named {self.submission_name}: rename {name}"
+
     def has(self, name: str) -> bool:
         """Whether the challenge has a module of this name."""
         return bool(self.package) and importlib.util.find_spec(f"{self.package}.{name}") is not None

@@ -94,11 +94,11 @@ class Predictor:
         modality.validate(recipe)
         problems = Problems(EVERY)
         classes = self.metadata.classes
-        limit = limit or TimeLimit()
-        limit.start(len(catalog), recipe.tta)
         probe = probe_with(self.sessions, recipe, classes)
         given = "image_size" in changes
         plan = InputPlan() if given else modality.plan_inputs(catalog, recipe, self.metadata.scale, probe, gsd)
+        limit = limit or TimeLimit()
+        limit.start(len(catalog), recipe.tta)
         if journal is None:
             execution = replace(self.sessions[0].execution, limit=limit)
             candidates = infer(

@@ -77,4 +77,5 @@ def test_another_name_than_the_organisers_want_is_noted(sets: Path, tmp_path: Pa
     words = ("predict", "wheat", sets / "wheat", "image_size=64", "tta=1", "--out")
     expected = "wheat wants its submission to be named submission.csv: rename heads.csv"
     assert expected in run(*words, tmp_path / "heads.csv")
+    assert expected in run("check", "wheat", tmp_path / "heads.csv")
     assert "wants its submission" not in run(*words, tmp_path / "submission.csv")
