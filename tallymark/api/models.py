@@ -172,6 +172,7 @@ def _write_label_errors(result: TrainingResult) -> None:
     from tallymark.inference.label_errors import agreement, find_label_errors
     from tallymark.io.tables import write_frame
     from tallymark.reporting.label_errors import write_label_errors
+    from tallymark.scoring.by_class import Confusions
 
     candidates = result.candidates
     readable = candidates.readable
@@ -185,7 +186,15 @@ def _write_label_errors(result: TrainingResult) -> None:
     write_frame(folder / "agreement.csv", agreement(probabilities, label, classes))
     errors = find_label_errors(probabilities, label, catalog.items, classes, most=len(catalog))
     write_frame(folder / "label_errors.csv", errors)
-    write_label_errors(catalog, errors, folder / "label_errors.html", title=f"Suspected label errors in {catalog.root}")
+    confusions = result.score.analyses.get("confusions")
+    write_label_errors(
+        catalog,
+        errors,
+        folder / "label_errors.html",
+        title=f"Suspected label errors in {catalog.root}",
+        classes=result.score.classes,
+        confused_labels=confusions.table if isinstance(confusions, Confusions) else None,
+    )
 
 
 def _pseudo_labelled(run: str, name: str, folder: PathLike, rule_options: Options, problems: Problems) -> Catalog:

@@ -51,7 +51,7 @@ def score(
     analyses = what.analyze(answers, predicted, replace(scoring, rule_options=rule_options))
     problems.raise_if_any()
     result = what.score(answers, predicted, rule_options)
-    result = replace(result, analyses=analyses, remarks=tuple(problems.remarks))
+    result = replace(result, analyses={**result.analyses, **analyses}, remarks=tuple(problems.remarks))
     return beside_baseline(result, answers, lambda truth, guess: what.score(truth, guess, rule_options), what.baseline)
 
 

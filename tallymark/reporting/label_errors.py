@@ -28,10 +28,23 @@ USAGE = (
     "The most likely errors first. To train without them, delete the rows of images whose label is correct from the "
     "list of suspects (a CSV file), and give the rest to --exclude."
 )
+MOST = 60
+"""Rows of a table, at most."""
+BY_CLASS = f"Held-out images of each class, the {MOST} classes with the highest error first; score.json has all."
+CONFUSED = f"Labels of held-out images, and the class predicted first in their place: the {MOST} largest counts."
 PAIRS = "If a pair is confused in both directions, the classes may be hard to distinguish, and few labels be wrong."
 
 
-def write_label_errors(catalog: Catalog, suspects: pl.DataFrame, out: Path, *, title: str, shown: int = 100) -> None:
+def write_label_errors(
+    catalog: Catalog,
+    suspects: pl.DataFrame,
+    out: Path,
+    *,
+    title: str,
+    shown: int = 100,
+    classes: pl.DataFrame | None = None,
+    confused_labels: pl.DataFrame | None = None,
+) -> None:
     """Write one self-contained page about suspected label errors.
 
     Parameters
@@ -39,6 +52,7 @@ def write_label_errors(catalog: Catalog, suspects: pl.DataFrame, out: Path, *, t
     catalog: the data set that the images are in.
     suspects: as `find_label_errors` returns them, the most likely errors first.
     shown: how many images are drawn at most.
+    classes, confused_labels: errors by class, and pairs of label and prediction, of all held-out images.
     """
     drawn = suspects.head(max(shown, 0))
     confused = confusions(suspects)
@@ -57,6 +71,10 @@ def write_label_errors(catalog: Catalog, suspects: pl.DataFrame, out: Path, *, t
             Section("Confused most often", pairs, PAIRS),
             Section("Suspects", gallery(heading, _tiles(catalog, drawn)), USAGE),
         ]
+    for heading, numbers, note in (("Errors by class", classes, BY_CLASS), ("Confusions", confused_labels, CONFUSED)):
+        if numbers is not None and not numbers.is_empty():
+            rows = numbers.head(MOST).with_columns(pl.col(pl.Float64).round(3)).iter_rows()
+            sections.append(Section(heading, table(numbers.columns, rows), note))
     write_html(out, title, LEAD, facts, sections)
 
 

@@ -1,14 +1,20 @@
-"""Scores of several classes: groups of items and classes, their mean, and a table with a row per class."""
+"""Scores of several classes: groups of items and classes, their mean, a table with a row per class, and confusions."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from tallymark.core.console import show_table
 from tallymark.data.annotations import Annotations
 from tallymark.scoring.sweep import Sweep
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 SHOWN = (10, 14, 18)
 """Thresholds in the table, in twentieths: IoU 0.50, 0.70 and 0.90."""
@@ -44,3 +50,68 @@ def class_table(
     if precision is not None:
         table = table.with_columns(pl.Series("ap", precision).fill_nan(None))
     return table.filter((pl.col("truths") > 0) | (pl.col("predictions") > 0))
+
+
+def label_table(label: np.ndarray, wrong: np.ndarray, top1: np.ndarray, names: Sequence[str]) -> pl.DataFrame:
+    """A row per class that items are labelled with: items, errors, top-k error and top-1 error, the worst first.
+
+    label: (n,) of each item. wrong: whether none of the predicted classes is it. top1: whether the first one is.
+    names: of the classes; without any, they are named by their numbers.
+    """
+    known = label >= 0
+    label, wrong, top1 = label[known], wrong[known], top1[known]
+    items = np.bincount(label)
+    errors = np.bincount(label, wrong, len(items)).astype(np.int64)
+    missed = np.bincount(label, ~top1, len(items))
+    used = np.flatnonzero(items)
+    table = pl.DataFrame(
+        {
+            "class": used,
+            "name": [_name(number, names) for number in used.tolist()],
+            "items": items[used],
+            "errors": errors[used],
+            "error": errors[used] / items[used],
+            "top1_error": missed[used] / items[used],
+        }
+    )
+    table = table.sort("error", "top1_error", "class", descending=[True, True, False])
+    return table if names else table.drop("name")
+
+
+@dataclass(frozen=True)
+class Confusions:
+    """Pairs of a label and the class predicted first in its place, the most frequent first.
+
+    table: label, predicted, items, and share, of the items with that label.
+    """
+
+    table: pl.DataFrame
+
+    @classmethod
+    def of(cls, label: np.ndarray, predicted: np.ndarray, names: Sequence[str]) -> Confusions:
+        """label, predicted: (n,) classes, below 0 where an item has none."""
+        count = int(max(label.max(initial=0), predicted.max(initial=0))) + 1
+        known = label >= 0
+        items = np.bincount(label[known], minlength=count)
+        counted = known & (predicted >= 0) & (predicted != label)
+        pairs, images = np.unique(label[counted] * count + predicted[counted], return_counts=True)
+        order = np.lexsort((pairs, -images))
+        first, second = np.divmod(pairs[order], count)
+        columns = {
+            "label": [_name(number, names) for number in first.tolist()],
+            "predicted": [_name(number, names) for number in second.tolist()],
+            "items": images[order],
+            "share": images[order] / items[first],
+        }
+        schema = {"label": pl.String, "predicted": pl.String, "items": pl.Int64, "share": pl.Float64}
+        return cls(pl.DataFrame(columns, schema=schema))
+
+    def show(self, to: Console) -> None:
+        show_table("confused most often", self.table.columns, self.table.rows(), to, limit=10)
+
+    def as_dict(self) -> dict[str, object]:
+        return {"pairs": self.table.to_dicts()}
+
+
+def _name(number: int, names: Sequence[str]) -> str:
+    return names[number] if number < len(names) else str(number)

@@ -111,6 +111,25 @@ def test_tables_may_name_files_with_folders_and_without_suffix(tmp_path: Path) -
     assert not catalog.notes
 
 
+def test_score_lists_errors_by_class_and_confusions(tmp_path: Path) -> None:
+    truth = put(tmp_path / "truth.csv", "image_name,label\na,1\nb,1\nc,2\nd,0\ne,0\n")
+    rows = "a,1,5,6\nb,2,3,4\nc,2,3,4\nd,2,0,3\ne,2,0,3\n"
+    submission = put(tmp_path / "s.csv", f"image_name,pred1,pred2,pred3\n{rows}")
+    printed = json.loads(run("score", "food", truth, submission, "--json"))
+    assert [(row["class"], row["items"], row["errors"], row["top1_error"]) for row in printed["classes"]] == [
+        (1, 2, 1, 0.5),
+        (0, 2, 0, 1.0),
+        (2, 1, 0, 0.0),
+    ]
+    assert printed["confusions"]["pairs"] == [
+        {"label": "0", "predicted": "2", "items": 2, "share": 1.0},
+        {"label": "1", "predicted": "2", "items": 1, "share": 0.5},
+    ]
+    text = run("score", "food", truth, submission)
+    assert "classes" in text
+    assert "confused most often" in text
+
+
 @pytest.fixture
 def photos(sets: Path, tmp_path: Path) -> Path:
     """The photographs of the small set in class subfolders below train and val, all with the same few names."""
@@ -137,6 +156,8 @@ def test_class_subfolders_are_labels_for_every_command(photos: Path, tmp_path: P
     run("train", "food", photos, "--preset", "tiny", "--out", tmp_path / "run", *small)
     scored = json.loads((tmp_path / "run" / "score.json").read_text())
     assert (scored["items"], scored["rule_options"]["num_classes"]) == (8, 4)
+    assert {row["name"] for row in scored["classes"]} == {"dish_0", "dish_1", "dish_2", "dish_3"}
+    assert "Errors by class" in (tmp_path / "run" / "label_errors.html").read_text()
     submission = tmp_path / "s.csv"
     run("predict", tmp_path / "run", photos / "val", "--out", submission)
     assert pl.read_csv(submission).height == 8

@@ -14,6 +14,7 @@ from tallymark.core import options as options_module
 from tallymark.data.annotations import Annotations
 from tallymark.datasets.class_list import count_listed_classes
 from tallymark.geometry import Labels
+from tallymark.scoring.by_class import Confusions, label_table
 from tallymark.scoring.score import Score, item_table, weighted_mean
 
 
@@ -44,8 +45,9 @@ def score(truth: Annotations[Labels], predicted: Annotations[Labels], rule_optio
     hits = predicted.shapes.label == label[predicted.item]
     wrong = np.bincount(predicted.item[hits], minlength=len(truth.items)) == 0
     first = predicted.offsets[:-1][predicted.counts > 0]
-    top1 = np.zeros(len(truth.items), bool)
-    top1[predicted.item[first]] = hits[first]
+    guess = np.full(len(label), -1)
+    guess[predicted.item[first]] = predicted.shapes.label[first]
+    top1 = (guess == label) & (guess >= 0)
     value = wrong.astype(float)
     everything = np.ones(len(value))
     error = weighted_mean(value, everything)
@@ -58,6 +60,8 @@ def score(truth: Annotations[Labels], predicted: Annotations[Labels], rule_optio
         total=lambda weight: weighted_mean(value, weight),
         counts=pl.DataFrame({"right": [int((~wrong).sum())], "wrong": [int(wrong.sum())]}),
         details={"top1_error": weighted_mean(1.0 - top1, everything)},
+        classes=label_table(label, wrong, top1, truth.classes),
+        analyses={"confusions": Confusions.of(label, guess, truth.classes)},
         find_pairs=lambda: pl.DataFrame(
             {
                 "item": truth.items.ids[predicted.item[hits]],
