@@ -1,10 +1,15 @@
-"""Label errors: images whose label is probably wrong, by models that were not trained on them.
+"""Label errors: images whose label is probably wrong, by models that were not trained on them, and the kind of error.
 
-This is confident learning (Northcutt, Jiang and Chuang, "Confident Learning: Estimating Uncertainty in Dataset Labels",
-Journal of Artificial Intelligence Research 70, 2021).
+Three kinds are told apart. `cross_domain`: the image is unlike all others, as a package among dishes. `cross_category`:
+its halves are of different classes, as two dishes in one image. `wrong_label`: any other image of which another class
+is predicted with confidence; this is confident learning (Northcutt, Jiang and Chuang, "Confident Learning: Estimating
+Uncertainty in Dataset Labels", Journal of Artificial Intelligence Research 70, 2021).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,29 +18,68 @@ from tallymark.data.items import Items
 
 DIGITS = 6
 """Probabilities are rounded to so many digits, so that numerical noise decides nothing."""
+UNLIKE = 1.5
+"""Robust standard deviations beyond the median from which an image is out of the domain."""
+DIVIDED = 2.0
+"""The same, for the difference between the halves of an image, from which it shows several classes."""
+
+
+class NoiseSigns(NamedTuple):
+    """Signs of noise in images, as robust z-scores; nan where an image could not be read.
+
+    unlike: how far an image is from its nearest neighbours in the features of a network.
+    parts: the total variation between the class probabilities of its left and right, or upper and lower, halves.
+    """
+
+    unlike: np.ndarray
+    parts: np.ndarray
+
+    def select(self, index: np.ndarray) -> NoiseSigns:
+        return NoiseSigns(self.unlike[index], self.parts[index])
+
+
+def concat_signs(signs: Sequence[NoiseSigns]) -> NoiseSigns:
+    """The signs of different images as one."""
+    return NoiseSigns(*(np.concatenate(column) for column in zip(*signs, strict=True)))
+
+
+def robust_z(values: np.ndarray) -> np.ndarray:
+    """How far values are above their median, in standard deviations that the median absolute deviation implies."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return np.full(len(values), np.nan)
+    median = np.median(known)
+    deviation = 1.4826 * np.median(np.abs(known - median))
+    return np.asarray((values - median) / deviation if deviation > 0 else np.where(np.isfinite(values), 0.0, np.nan))
 
 
 def find_label_errors(
-    probabilities: np.ndarray, label: np.ndarray, items: Items, classes: tuple[str, ...], most: int = 200
+    probabilities: np.ndarray,
+    label: np.ndarray,
+    items: Items,
+    classes: tuple[str, ...],
+    most: int = 200,
+    signs: NoiseSigns | None = None,
 ) -> pl.DataFrame:
     """Images whose label is probably wrong, the most probable errors first.
 
     Models are more confident of some classes than of others, so that each class has a threshold of its own: the mean
     probability of the class over the images labelled with it. A label is reported when another class is the most
     probable one and reaches its threshold. Of equal probabilities, the lower class counts as the most probable. A class
-    that no image is labelled with has no threshold and is never reported.
+    that no image is labelled with has no threshold and is never reported. With `signs`, images are also reported that
+    are unlike all others, unless their label is predicted with its usual probability, and images whose halves differ.
 
     Parameters
     ----------
     probabilities: (n, classes), from models that were not trained on the image.
     label: (n,) class numbers.
-    most: maximum number of rows.
+    most: maximum number of rows. signs: of noise in the images, of which the kinds of errors are told.
 
     Returns
     -------
-    item, label, label_name, predicted, predicted_name, label_probability, predicted_probability, and margin: the first
-    probability less the second, always below 0. Equal margins are ordered by id. Written as CSV, it is an exclusion
-    list.
+    item, kind, label, label_name, predicted, predicted_name, label_probability, predicted_probability, and margin: the
+    first probability less the second, below 0 unless the label itself is the most probable class. Equal margins are
+    ordered by id. Written as CSV, it is an exclusion list.
     """
     _check(probabilities, label, len(items))
     if len(label) and probabilities.shape[1] != len(classes):
@@ -46,12 +90,18 @@ def find_label_errors(
         np.round(probabilities[rows, column].astype(float), DIGITS) for column in (label, predicted)
     )
     margin = np.round(of_label - of_predicted, DIGITS)
-    confident = of_predicted >= _thresholds(of_label, label, len(classes))[predicted]
-    kept = np.flatnonzero(confident & (margin < 0))
+    thresholds = _thresholds(of_label, label, len(classes))
+    wrong = (of_predicted >= thresholds[predicted]) & (margin < 0)
+    kind = np.where(wrong, "wrong_label", "").astype(object)
+    if signs is not None:
+        kind[signs.parts > DIVIDED] = "cross_category"
+        kind[(signs.unlike > UNLIKE) & (of_label < thresholds[label])] = "cross_domain"
+    kept = np.flatnonzero(kind != "")
     names = pl.Series(classes, dtype=pl.String)
     errors = pl.DataFrame(
         {
             "item": items.ids[kept],
+            "kind": pl.Series(kind[kept].tolist(), dtype=pl.String),
             "label": label[kept].astype(np.int64),
             "label_name": names[label[kept]],
             "predicted": predicted[kept],

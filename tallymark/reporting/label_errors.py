@@ -32,6 +32,12 @@ MOST = 60
 """Rows of a table, at most."""
 BY_CLASS = f"Held-out images of each class, the {MOST} classes with the highest error first; score.json has all."
 CONFUSED = f"Labels of held-out images, and the class predicted first in their place: the {MOST} largest counts."
+KINDS = {
+    "wrong_label": "Wrong label: another class is predicted with confidence.",
+    "cross_domain": "Cross-domain: unlike all other images, as a package or raw ingredients among dishes.",
+    "cross_category": "Cross-category: the halves show different classes, as two dishes in one image.",
+}
+"""What each kind of label error means."""
 PAIRS = "If a pair is confused in both directions, the classes may be hard to distinguish, and few labels be wrong."
 
 
@@ -58,6 +64,7 @@ def write_label_errors(
     confused = confusions(suspects)
     facts = [
         (count(suspects.height), noun(suspects.height, "suspected label error")),
+        *((count(number), kind.replace("_", " ")) for kind, number in _by_kind(suspects)),
         (count(drawn.height), "shown here"),
         (count(confused.height), noun(confused.height, "pair of classes", "pairs of classes")),
         (count(len(catalog)), noun(len(catalog), catalog.medium.noun)),
@@ -69,7 +76,7 @@ def write_label_errors(
         pairs = table(["label", "predicted instead", f"{catalog.medium.noun}s", "reverse"], confused.iter_rows())
         sections = [
             Section("Confused most often", pairs, PAIRS),
-            Section("Suspects", gallery(heading, _tiles(catalog, drawn)), USAGE),
+            Section("Suspects", gallery(heading, _tiles(catalog, drawn)), f"{USAGE} {' '.join(KINDS.values())}"),
         ]
     for heading, numbers, note in (("Errors by class", classes, BY_CLASS), ("Confusions", confused_labels, CONFUSED)):
         if numbers is not None and not numbers.is_empty():
@@ -78,11 +85,17 @@ def write_label_errors(
     write_html(out, title, LEAD, facts, sections)
 
 
+def _by_kind(suspects: pl.DataFrame) -> list[tuple[str, int]]:
+    """The number of suspects of each kind, where there are any."""
+    return [(kind, found) for kind in KINDS if (found := suspects.filter(kind=kind).height)]
+
+
 def confusions(suspects: pl.DataFrame) -> pl.DataFrame:
     """Pairs of a label and the class predicted instead, the most frequent first.
 
     Columns: label_name, predicted_name, images, and reverse, the number of images with label and prediction swapped.
     """
+    suspects = suspects.filter(pl.col("label") != pl.col("predicted"))
     pairs = suspects.group_by("label", "predicted").agg(pl.first("label_name", "predicted_name"), images=pl.len())
     swapped = pairs.select(label="predicted", predicted="label", reverse="images")
     both = pairs.join(swapped, ["label", "predicted"], "left").with_columns(pl.col("reverse").fill_null(0))
@@ -100,7 +113,8 @@ def _tile(catalog: Catalog, item: int, suspect: Mapping[str, Any]) -> Tile:
     """The image with its label, and the probabilities of the label and of the predicted class."""
     predicted = f"{suspect['predicted_name']}? {percentage(suspect['predicted_probability'], 1)}"
     label = f"labelled {suspect['label_name']}: {percentage(suspect['label_probability'], 1)}"
-    return Tile.make(_image(catalog, item), suspect["item"], [label], predicted)
+    lines = [label, suspect["kind"].replace("_", " ")]
+    return Tile.make(_image(catalog, item), suspect["item"], lines, predicted)
 
 
 def _image(catalog: Catalog, item: int) -> np.ndarray:

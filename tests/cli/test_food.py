@@ -158,6 +158,8 @@ def test_class_subfolders_are_labels_for_every_command(photos: Path, tmp_path: P
     assert (scored["items"], scored["rule_options"]["num_classes"]) == (8, 4)
     assert {row["name"] for row in scored["classes"]} == {"dish_0", "dish_1", "dish_2", "dish_3"}
     assert "Errors by class" in (tmp_path / "run" / "label_errors.html").read_text()
+    kinds = pl.read_csv(tmp_path / "run" / "label_errors.csv", schema_overrides={"kind": pl.String})["kind"]
+    assert set(kinds) <= {"wrong_label", "cross_domain", "cross_category"}
     submission = tmp_path / "s.csv"
     run("predict", tmp_path / "run", photos / "val", "--out", submission)
     assert pl.read_csv(submission).height == 8

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tallymark.core.problems import Problems
 from tallymark.data.exclusions import read_exclusions
 from tallymark.data.items import Items
-from tallymark.inference.label_errors import agreement, find_label_errors
+from tallymark.inference.label_errors import NoiseSigns, agreement, find_label_errors, robust_z
 from tallymark.io.tables import write_frame
 
 COLUMNS = {
-    "item": pl.String, "label": pl.Int64, "label_name": pl.String, "predicted": pl.Int64,
+    "item": pl.String, "kind": pl.String, "label": pl.Int64, "label_name": pl.String, "predicted": pl.Int64,
     "predicted_name": pl.String, "label_probability": pl.Float64, "predicted_probability": pl.Float64,
     "margin": pl.Float64,
 }  # fmt: skip
@@ -71,7 +71,7 @@ def test_each_class_has_its_own_threshold() -> None:
     label = np.repeat([0, 1, 2], 4)
     doubtful = np.array([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2]])
     errors = find_label_errors(np.vstack([probabilities, doubtful]), np.append(label, [2, 2]), named(14), letters(3))
-    assert errors.rows() == [("0013.jpg", 2, "c", 1, "b", 0.2, 0.6, -0.4)]
+    assert errors.rows() == [("0013.jpg", "wrong_label", 2, "c", 1, "b", 0.2, 0.6, -0.4)]
 
 
 @settings(max_examples=60)
@@ -175,3 +175,25 @@ def test_the_table_is_an_exclusion_list(tmp_path: Path) -> None:
 def test_inconsistent_arguments_are_an_error(probabilities: np.ndarray, label: list[int], classes: int) -> None:
     with pytest.raises(ValueError, match=r"classes|labels|not finite"):
         find_label_errors(probabilities, np.array(label), named(2), letters(classes))
+
+
+def test_kinds_of_noise_are_told_apart() -> None:
+    probabilities = np.array([[0.9, 0.1], [0.1, 0.9], [0.9, 0.1], [0.4, 0.6], [0.9, 0.1], [0.2, 0.8], [0.1, 0.9]])
+    label = np.array([0, 0, 0, 0, 0, 1, 1])
+    unlike = np.array([0, 0, 0, 3, 3, 0, np.nan])
+    parts = np.array([0, 0, 3, 3, 0, 0, np.nan])
+    errors = find_label_errors(probabilities, label, named(7), letters(2), signs=NoiseSigns(unlike, parts))
+    # The fifth is unlike the others, but its label is predicted as confidently as usual.
+    assert dict(errors.select("item", "kind").rows()) == {
+        "0001.jpg": "wrong_label",
+        "0002.jpg": "cross_category",
+        "0003.jpg": "cross_domain",
+    }
+
+
+def test_robust_z_ignores_outliers_and_unknown_values() -> None:
+    z = robust_z(np.array([1.0, 2, 3, 4, 5, 1000, np.nan]))
+    assert np.isnan(z[-1])
+    assert z[5] > 100
+    assert abs(z[2]) < 1
+    assert robust_z(np.ones(3)).tolist() == [0, 0, 0]

@@ -32,6 +32,7 @@ def suspects_of(catalog: Catalog, label: list[int], predicted: list[int]) -> pl.
     return pl.DataFrame(
         {
             "item": catalog.items.ids[:count],
+            "kind": pl.repeat("wrong_label", count, eager=True),
             "label": label,
             "label_name": [classes[at] for at in label],
             "predicted": predicted,
@@ -66,9 +67,9 @@ def test_a_page_shows_every_suspect(tmp_path: Path) -> None:
     catalog = food(tmp_path / "data")
     text = written_page(catalog, suspects_of(catalog, [0, 1, 1], [1, 0, 2]), tmp_path)
     assert captions(text) == [
-        ("&lt;b&gt;cake&lt;/b&gt;? 90%", "&lt;script&gt;alert(1)&lt;/script&gt;", "labelled soup: 4.0%"),
-        ("soup? 80%", "item1", "labelled &lt;b&gt;cake&lt;/b&gt;: 4.0%"),
-        ("crème? 70%", "item2", "labelled &lt;b&gt;cake&lt;/b&gt;: 4.0%"),
+        ("&lt;b&gt;cake&lt;/b&gt;? 90%", "&lt;script&gt;alert(1)&lt;/script&gt;", "labelled soup: 4.0% · wrong label"),
+        ("soup? 80%", "item1", "labelled &lt;b&gt;cake&lt;/b&gt;: 4.0% · wrong label"),
+        ("crème? 70%", "item2", "labelled &lt;b&gt;cake&lt;/b&gt;: 4.0% · wrong label"),
     ]
     assert text.count("<img") == 3
     assert HOSTILE not in text

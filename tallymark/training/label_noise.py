@@ -1,0 +1,77 @@
+"""Signs of label noise in held-out images: how unlike the others an image is, and how much its halves disagree."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from tallymark.core.problems import EVERY, Problems
+from tallymark.core.recipe import Recipe
+from tallymark.data.catalog import Catalog
+from tallymark.detector.network import Classifier
+from tallymark.detector.outputs import Outputs
+from tallymark.inference.label_errors import NoiseSigns, robust_z
+from tallymark.inference.pipeline import Model, infer_outputs
+
+NEIGHBOURS = 10
+SMALLEST = 64
+"""Halves of images are enlarged to so many pixels at least: backbones reduce their input by up to 32."""
+BLOCK = 1024
+"""Images whose similarities to all others are computed at once."""
+
+
+def noise_signs(network: Classifier, catalog: Catalog, recipe: Recipe) -> NoiseSigns:
+    """The signs of images that the network was not trained on, compared with each other."""
+    outputs = infer_outputs(catalog, [_probe(network)], recipe.replace(tta=1), Problems(EVERY), title="label noise")
+    rows = dict(outputs)
+    unlike, parts = np.full(len(catalog), np.nan), np.full(len(catalog), np.nan)
+    if rows:
+        read = np.array(sorted(rows))
+        unlike[read] = -similarity(np.stack([rows[number]["features"] for number in read.tolist()]))
+        parts[read] = [float(rows[number]["parts"][0]) for number in read.tolist()]
+    return NoiseSigns(robust_z(unlike), robust_z(parts))
+
+
+def similarity(features: np.ndarray) -> np.ndarray:
+    """(n,) the mean cosine similarity of each image to its nearest others, from (n, d) features."""
+    unit = features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-9)
+    nearest = min(NEIGHBOURS, len(unit) - 1)
+    if nearest < 1:
+        return np.zeros(len(unit))
+    means = []
+    for start in range(0, len(unit), BLOCK):
+        block = unit[start : start + BLOCK] @ unit.T
+        block[np.arange(len(block)), start + np.arange(len(block))] = -np.inf
+        means.append(np.partition(block, -nearest, axis=1)[:, -nearest:].mean(axis=1))
+    return np.concatenate(means)
+
+
+def _probe(network: Classifier) -> Model:
+    """A model whose outputs are the pooled features, and `parts`: the total variation between the halves' classes."""
+    backbone = copy.deepcopy(network.backbone).eval()
+    backbone.freeze(len(backbone.stages))
+    pool, linear = network.head.pool, network.head.linear
+
+    def pooled(image: Tensor) -> Tensor:
+        factor = SMALLEST / min(image.shape[2:])
+        enlarged = functional.interpolate(image, scale_factor=factor, mode="bilinear") if factor > 1 else image
+        features: Tensor = pool(backbone(enlarged)[-1])
+        return features
+
+    @torch.inference_mode()
+    def model(inputs: np.ndarray) -> Outputs:
+        image = torch.from_numpy(inputs).permute(0, 3, 1, 2).to(linear.weight.device).float()
+        height, width = image.shape[2] // 2, image.shape[3] // 2
+        pairs = ((image[..., :width], image[..., width:]), (image[..., :height, :], image[..., height:, :]))
+        variation = [
+            torch.stack([linear(pooled(half)).softmax(1) for half in halves]).diff(dim=0).abs().sum((0, 2)) / 2
+            for halves in pairs
+        ]
+        parts = torch.stack(variation, 1).amax(1, keepdim=True)
+        return {"features": pooled(image).numpy(force=True), "parts": parts.numpy(force=True)}
+
+    return model
