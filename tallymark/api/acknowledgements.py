@@ -11,6 +11,7 @@ from pathlib import Path
 from tallymark.core.problems import Problem, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge
+from tallymark.detector.coders import CODERS
 from tallymark.inference.run import ENVIRONMENT, version_of
 
 ACKNOWLEDGEMENTS = "ACKNOWLEDGEMENTS.md"
@@ -81,7 +82,7 @@ def write_acknowledgements(
     rules = [f"{one.found} ({one.file}); the rule: {one.expected}" for one in warnings]
     settings = asdict(recipe)
     methods = [text for field, text in METHODS.items() if settings.get(field)]
-    methods += [] if recipe.task == "labels" else [LOCALIZED]
+    methods += [] if CODERS[recipe.task].whole_item else [LOCALIZED]
     sections = {
         "Pretrained weights": _weights(recipe.weights),
         "Data": data,
