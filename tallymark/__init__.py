@@ -20,6 +20,7 @@ _MODULES = {
     ),
     "tallymark.api.kit": ("kit",),
     "tallymark.api.metrics": ("export_metrics",),
+    "tallymark.api.new": ("new",),
     "tallymark.api.models": ("find_models", "find_preset", "open_model", "predict", "train"),
     "tallymark.api.score": (
         "by_distance", "compare", "convert", "read_submission", "read_truth", "repair", "score", "write",
@@ -71,6 +72,7 @@ __all__ = [
     "find_preset",
     "folds",
     "kit",
+    "new",
     "open_model",
     "predict",
     "read",
@@ -101,6 +103,7 @@ if TYPE_CHECKING:
     from tallymark.api.kit import kit
     from tallymark.api.metrics import export_metrics
     from tallymark.api.models import find_models, find_preset, open_model, predict, train
+    from tallymark.api.new import new
     from tallymark.api.score import by_distance, compare, convert, read_submission, read_truth, repair, score, write
     from tallymark.core.problems import BadInput, Problem
     from tallymark.core.recipe import Recipe

@@ -1,4 +1,4 @@
-"""Commands on data sets: explore, folds, synth."""
+"""Commands on data sets, and on new challenges: explore, folds, synth, new."""
 
 from __future__ import annotations
 
@@ -73,6 +73,21 @@ def folds(
                 show_problems(made.notes, console())
             show_table("folds", made.table.columns, made.table.rows(), console())
             print_line(f"written to {out}")
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="The name of the new challenge, e.g. bees.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A new folder for the package. Default: the name, here.")
+    ] = None,
+) -> None:
+    """Write the package of a new challenge, with tests: it works as it is, and is yours to change."""
+    with problems_as_output(False):
+        from tallymark.api.new import new as write_skeleton
+        from tallymark.core.console import print_line
+
+        folder = write_skeleton(name, out)
+        print_line(f"written to {folder}; next: pip install -e {folder} && tallymark list {name}")
 
 
 def synth(

@@ -14,11 +14,11 @@ from tallymark.api import models
 from tallymark.api.check import check
 from tallymark.api.data import explore, parse_scene_options, synth
 from tallymark.api.score import score
-from tallymark.core.console import show_table
+from tallymark.core.console import show_problems, show_table
 from tallymark.core.humanize import plural
 from tallymark.core.options import SceneOptions
-from tallymark.core.problems import BadInput, Problem
-from tallymark.core.registry import Challenge, challenge, challenge_names
+from tallymark.core.problems import BadInput, Problem, Problems
+from tallymark.core.registry import Challenge, all_challenges, challenge
 
 ITEMS = 30
 """Items of a synthetic data set, unless its scene options have another number for the demo."""
@@ -43,7 +43,7 @@ def run(names: Sequence[str], out: Path, console: Console, **recipe: Any) -> Non
 
     recipe: fields of the tiny presets to change.
     """
-    chosen = [challenge(name) for name in names or challenge_names()]
+    chosen, problems = ([challenge(name) for name in names], Problems()) if names else all_challenges()
     _claim(out)
     results = []
     for what in chosen:
@@ -53,9 +53,12 @@ def run(names: Sequence[str], out: Path, console: Console, **recipe: Any) -> Non
             data = _make_data(what, folder, console)
             if what.has("recipe"):
                 results.append(_train_and_score(what, data, folder, console, recipe))
-        _score_example(what, folder, console)
+        if (what.folder / "example").is_dir():
+            _score_example(what, folder, console)
     columns = ("challenge", "baseline score", "model score", "better", "seconds")
     show_table("scores on the test split, after a tiny training", columns, results, console)
+    if problems:
+        show_problems(problems, console)
 
 
 def _claim(out: Path) -> None:

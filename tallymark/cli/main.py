@@ -52,6 +52,7 @@ app.command(cls=RuleCommand)(models.train)
 app.command(cls=RuleCommand)(models.predict)
 app.command()(kit.kit)
 app.command()(models.demo)
+app.command()(data.new)
 
 
 def main() -> None:

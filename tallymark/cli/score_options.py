@@ -105,11 +105,16 @@ def _declared_for(args: list[str], known: set[str]) -> Declared:
 
 
 def _declared_by(names: list[str] | tuple[str, ...]) -> Declared:
+    from tallymark.core.problems import BadInput
     from tallymark.core.registry import challenge
 
     declared: Declared = {}
     for name in names:
-        for option in challenge(name).score_options:
+        try:
+            options = challenge(name).score_options
+        except BadInput:  # said when it is used; the options of the others are known all the same
+            continue
+        for option in options:
             declared.setdefault(option.name, (option, []))[1].append(name)
     return declared
 

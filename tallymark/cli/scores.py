@@ -37,18 +37,21 @@ def list_(
 ) -> None:
     """List the challenges and their rules, or the terms, options and recipes of one challenge."""
     with problems_as_output(json_):
+        from tallymark.core.problems import Problems
+        from tallymark.core.registry import all_challenges
         from tallymark.core.registry import challenge as find
-        from tallymark.core.registry import challenge_names
 
-        listed = [find(name) for name in ([challenge] if challenge else challenge_names())]
+        listed, problems = ([find(challenge)], Problems()) if challenge else all_challenges()
         if json_:
-            print_json({"challenges": [_as_dict(one) for one in listed]})
+            print_json({"challenges": [_as_dict(one) for one in listed], **problems.as_dict()})
             return
-        from tallymark.core.console import console, show_table
+        from tallymark.core.console import console, show_problems, show_table
 
         show_table("", ("challenge", "file", "rule"), [(one.name, one.file, one.rule) for one in listed], console())
         if challenge:
             _show_options(listed[0])
+        if problems:
+            show_problems(problems, console())
 
 
 def check(

@@ -12,13 +12,13 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from tallymark.core.card import terms_of
 from tallymark.core.options import parse_options
-from tallymark.core.problems import BadInput, Problem, Problems, nearest
+from tallymark.core.problems import BadInput, Problem, Problems, nearest, shorten
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from tallymark.submission.dialect import Dialect
 
     Rule = Callable[[Annotations[Any], Annotations[Any]], Score]
+
+
+GROUP = "tallymark.challenges"
+"""The group of entry points by which other packages provide challenges."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +187,13 @@ class Challenge:
         if not self.has(name):
             remedy = f"add {name}.py to {self.folder}"
             raise BadInput(Problem("no_part", self.name, f"no {name}.py", "a challenge that has it", remedy))
-        return importlib.import_module(f"{self.package}.{name}")
+        try:
+            return importlib.import_module(f"{self.package}.{name}")
+        except ImportError as error:
+            if self.name in _built_in():
+                raise
+            found, remedy = f"{type(error).__name__}: {error}", f"correct {self.folder / name}.py"
+            raise BadInput(Problem("bad_plugin", f"{self.package}.{name}", found, "a module", remedy)) from error
 
     def parse_rule_options(
         self, given: Mapping[str, Any], path: str | Path | None = None, classes: Sequence[str] = ()
@@ -205,20 +215,58 @@ class Challenge:
 
 
 @cache
-def challenge_names() -> tuple[str, ...]:
-    """The names of all challenges, without importing any."""
+def _built_in() -> frozenset[str]:
     import tallymark.challenges as package
 
-    built_in = [module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg]
-    return tuple(sorted({*built_in, *(point.name for point in entry_points(group="tallymark.challenges"))}))
+    return frozenset(module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg)
+
+
+@cache
+def challenge_names() -> tuple[str, ...]:
+    """The names of all challenges, without importing any."""
+    return tuple(sorted({*_built_in(), *(point.name for point in entry_points(group=GROUP))}))
 
 
 @cache
 def challenge(name: str) -> Challenge:
-    """The challenge of that name."""
+    """The challenge of that name; `BadInput` if there is none, or if the package that provides it is broken."""
     if name not in challenge_names():
         remedy = nearest(name, challenge_names())
         raise BadInput(Problem("unknown_challenge", "command line", f"'{name}'", "a challenge", remedy))
-    for point in entry_points(group="tallymark.challenges", name=name):
-        return cast(Challenge, point.load())
-    return cast(Challenge, importlib.import_module(f"tallymark.challenges.{name}").CHALLENGE)
+    if name in _built_in():
+        return cast(Challenge, importlib.import_module(f"tallymark.challenges.{name}").CHALLENGE)
+    return _load(next(iter(entry_points(group=GROUP, name=name))))
+
+
+def _load(point: EntryPoint) -> Challenge:
+    """The challenge of an entry point."""
+    try:
+        found = point.load()
+    except Exception as error:  # whatever a package may do wrong while it is imported
+        raise _bad_plugin(point, f"{type(error).__name__}: {error}", "a package that can be imported") from error
+    if not isinstance(found, Challenge):
+        raise _bad_plugin(point, f"{type(found).__name__} at {point.value}", "a tallymark.core.registry.Challenge")
+    if found.name != point.name:
+        raise _bad_plugin(point, f"a challenge named '{found.name}'", f"one named '{point.name}', as its entry point")
+    return found
+
+
+def _bad_plugin(point: EntryPoint, found: str, expected: str) -> BadInput:
+    package = point.dist.name if point.dist is not None else point.module
+    remedy = f"correct or update {package}, or remove it: pip uninstall {package}"
+    return BadInput(Problem("bad_plugin", f"{point.name} of {package}", shorten(found, 200), expected, remedy))
+
+
+def all_challenges() -> tuple[list[Challenge], Problems]:
+    """Every challenge that can be used, and what is wrong with packages that provide others."""
+    challenges = []
+    problems = Problems()
+    for name in challenge_names():
+        try:
+            challenges.append(challenge(name))
+        except BadInput as bad:
+            problems.merge(bad.problems)
+        for number, point in enumerate(entry_points(group=GROUP, name=name)):
+            if name in _built_in() or number:
+                problems.merge(_bad_plugin(point, f"a second challenge '{name}'", "a name of its own").problems)
+    return challenges, problems
