@@ -206,7 +206,7 @@ def show_problems(problems: Problems, to: Console) -> None:
 
     cases = _grouped(problems)
     shown = _some_of_each_kind(cases)
-    files = {case.problem.file for case in shown}
+    files = {problem.file for problem in problems}
     common = min(files) if len(files) == 1 else _common_folder(files)
     names = ("where", "item", "problem", "found", "expected", "what to do")
     rows = [_row(case, common, one_file=len(files) == 1) for case in shown]

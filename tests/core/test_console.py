@@ -47,6 +47,12 @@ def test_equal_problems_are_one_row_with_their_number() -> None:
     assert "recording-0.wav and 546 more" in text
     assert "in all: 547 missing_media, 1 tiny_box" in text
     assert "not shown" not in text
+    several = Problems()
+    for number in range(9):
+        several.add(missing(number, f"data/table-{number}.csv"))
+    text = printed(several, 200)
+    assert text.startswith("9 problems in data ")
+    assert "table-0.csv:2 " in text
     few = Problems()
     for number in range(terminal.FEW):
         few.add(missing(number))
