@@ -150,7 +150,7 @@ def draw_sweep(
         points = read_sweep(path)
         if not len(points):
             return placeholder("no points", (side, side))
-        return draw_bev(points, cuboids, labels, BEVView.around(points, cuboids, side), truth=behind)
+        return draw_bev(points, cuboids, labels, _view(points, cuboids, behind, side), truth=behind)
     points = drive.points(item, frame="ego")
     cuboids = drive.to_frame(item, cuboids, frame="ego")
     behind = None if behind is None else drive.to_frame(item, behind, frame="ego")
@@ -161,8 +161,13 @@ def draw_sweep(
         except BadMedia:  # `check` reports a damaged map
             return None
 
-    view = BEVView.around(points, cuboids, side)
+    view = _view(points, cuboids, behind, side)
     return draw_bev(points, cuboids, labels, view, surface=surface, truth=behind)
+
+
+def _view(points: np.ndarray, cuboids: Cuboids, truth: Cuboids | None, side: int) -> BEVView:
+    """The square around points, predictions and truth."""
+    return BEVView.around(points, cuboids if truth is None else cuboids.concat(truth), side)
 
 
 def cuboids_around_vehicle(catalog: Catalog, truth: Annotations[Cuboids]) -> tuple[Cuboids, np.ndarray]:
