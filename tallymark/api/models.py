@@ -269,7 +269,7 @@ def predict(
 
     Examples
     --------
-    >>> tallymark.predict("wheat", "photographs").predictions.counts  # doctest: +SKIP
+    >>> tallymark.predict("wheat", "photographs").counted.counts  # doctest: +SKIP
     """
     _check_minutes(minutes, journal)
     limit = None if minutes is None else TimeLimit(60 * minutes)

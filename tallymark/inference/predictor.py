@@ -94,9 +94,7 @@ class Predictor:
         modality.validate(recipe)
         problems = Problems(EVERY)
         classes = self.metadata.classes
-        probe = probe_with(self.sessions, recipe, classes)
-        given = "image_size" in changes
-        plan = InputPlan() if given else modality.plan_inputs(catalog, recipe, self.metadata.scale, probe, gsd)
+        plan = InputPlan() if "image_size" in changes else self._plan_inputs(catalog, gsd)
         limit = limit or TimeLimit()
         limit.start(len(catalog), recipe.tta)
         if journal is None:
@@ -117,6 +115,12 @@ class Predictor:
         counting = None if chosen else CountCalibration.of(self.metadata.counts)
         notes = (*plan.notes, *limit.notes(catalog.medium.noun, problems))
         return PredictionResult(predictions, candidates, recipe, problems, catalog, self.metadata, notes, counting)
+
+    def _plan_inputs(self, catalog: Catalog, gsd: float | None) -> InputPlan:
+        """How each item is shown; by the model's own thresholds, so that others need no new inference."""
+        recipe = self.metadata.recipe
+        probe = probe_with(self.sessions, recipe, self.metadata.classes)
+        return modality_of(recipe).plan_inputs(catalog, recipe, self.metadata.scale, probe, gsd)
 
     def operating_point(self, fp_per_hour: float) -> OperatingPoint:
         """The threshold with at most so many false positives per hour in the recordings held out from training."""

@@ -69,6 +69,14 @@ def test_one_threshold_replaces_those_of_all_classes(predictor: Predictor, catal
     assert predictor.predict(catalog, score_threshold=0.4, **SMALL).recipe.class_thresholds == ""
 
 
+def test_another_threshold_does_not_change_how_images_are_shown(predictor: Predictor, catalog: Catalog) -> None:
+    results = [predictor.predict(catalog, tta=1, score_threshold=threshold) for threshold in (0.05, 0.9)]
+    first, second = (result.candidates.objects for result in results)
+    assert np.array_equal(first.scores, second.scores)
+    [note] = results[0].notes
+    assert note.startswith("2 images of 48 x 64 px: shown to the network at ")
+
+
 def test_changes_are_validated_before_inference(predictor: Predictor, catalog: Catalog) -> None:
     assert problem_of(predictor.predict, catalog, tta=3).found == "tta=3"
     assert problem_of(predictor.predict, catalog, ttaa=2).kind == "unknown_option"
