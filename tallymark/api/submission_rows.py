@@ -66,13 +66,13 @@ class ExpectedRows:
         rows = renamed.reindex(self.items)
         noun = self.catalog.medium.noun
         unread = np.flatnonzero(at < 0)
-        content = "empty"
+        content = "are empty"
         if len(unread) and CODERS[result.recipe.task].ranked:
             rows, labels = _with_common_labels(rows, unread, result)
-            content = f"the labels {labels}, which are the most probable ones on average"
+            content = f"have the labels {labels}, the most probable ones on average"
         notes = []
         if len(unread):
-            notes.append(f"{len(unread)} of {len(self.items)} rows are {content}: their {noun} was not read")
+            notes.append(f"{len(unread)} of {len(self.items)} rows {content}: their {noun} was not read")
         if surplus := len(result.catalog) - len(np.unique(at[at >= 0])):
             listed = self.sample.path.name if self.sample is not None else "the list"
             notes.append(f"{surplus} of {len(result.catalog)} {noun}s are not in {listed}, nor in the submission")
