@@ -18,7 +18,8 @@ from tallymark.data.items import Items
 from tallymark.detector.coders import CODERS
 from tallymark.detector.label_coder import TOP_K
 from tallymark.inference.predictor import PredictionResult
-from tallymark.io.folders import open_folder, split_of_path
+from tallymark.io.archives import is_folder
+from tallymark.io.folders import open_folder, split_of_path, tables_at
 from tallymark.submission.sample import Sample, find_samples, read_sample
 
 
@@ -146,9 +147,9 @@ def _samples_of(what: Challenge, folder: Path, rule_options: Any, catalog: Catal
         samples = [_read(what, path, rule_options) for path in paths]
         return [sample for sample in samples if len(sample.items)]
     inside = Path(folder.resolve().name) / "item"
-    if not folder.is_dir() or split_of_path(inside, Path()) != "test":
+    if not is_folder(folder) or split_of_path(inside, Path()) != "test":
         return []
-    beside = sorted(path for path in folder.resolve().parent.glob("sample_submission*.csv") if path.is_file())
+    beside = tables_at(folder.resolve().parent, "sample_submission*.csv")
     samples = [_read(what, path, rule_options) for path in beside]
     return [sample for sample in samples if (sample.find_in(catalog.items) >= 0).any()]
 

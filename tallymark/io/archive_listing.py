@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from tallymark.core.humanize import plural
 from tallymark.core.problems import Problem
@@ -12,6 +14,7 @@ from tallymark.io.archives import SUFFIX, BadArchive, open_archive
 
 HIDDEN = (".", "__MACOSX")
 """How names of files and folders begin that are not data."""
+HIDDEN_MEMBER = re.compile(r"(^|/)(\.|__MACOSX)")
 NAMED = 3
 
 
@@ -19,15 +22,15 @@ NAMED = 3
 class ArchiveListing:
     """Files in archives. notes: what cannot be read. remarks: archives that are not needed, in words."""
 
-    files: list[Path] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
 
-def list_archives(archives: Iterable[Path], unpacked: Sequence[Path]) -> ArchiveListing:
+def list_archives(archives: Iterable[str], unpacked: Sequence[str]) -> ArchiveListing:
     """The files in these archives, without those that are unpacked beside them, which are used instead."""
     listing = ArchiveListing()
-    present = frozenset(map(str, unpacked))
+    present = frozenset(unpacked)
     for archive in archives:
         try:
             opened = open_archive(archive)
@@ -37,15 +40,15 @@ def list_archives(archives: Iterable[Path], unpacked: Sequence[Path]) -> Archive
         for reason in sorted({reason for _, reason in opened.refused}):
             names = [name for name, why in opened.refused if why == reason]
             found, remedy = f"{reason}: {_named(names)}", "none: such files are not read"
-            listing.notes.append(Problem("unsafe_member", str(archive), found, "files inside the archive", remedy))
-        names = [name for name in opened.members if not any(part.startswith(HIDDEN) for part in name.split("/"))]
-        _note_nested(archive, [name for name in names if name.lower().endswith(SUFFIX)], listing)
-        own = [name for name in names if not name.lower().endswith(SUFFIX)]
+            listing.notes.append(Problem("unsafe_member", archive, found, "files inside the archive", remedy))
+        visible = [name for name in opened.members if not HIDDEN_MEMBER.search(name)]
+        _note_nested(archive, [name for name in visible if name.lower().endswith(SUFFIX)], listing)
+        own = [name.replace("/", os.sep) for name in visible if not name.lower().endswith(SUFFIX)]
         kept = [name for name in own if not _is_unpacked(archive, name, present)] if present else own
         if len(kept) < len(own):
             count = plural(len(own) - len(kept), "file")
             listing.remarks.append(f"{archive}: {count} of it lie unpacked beside it, and are used instead")
-        listing.files += [archive / name for name in kept]
+        listing.files += [f"{archive}{os.sep}{name}" for name in kept]
     return listing
 
 
@@ -64,25 +67,23 @@ def merged(path: Path, root: Path) -> Path:
     return root.joinpath(*(part for part in path.relative_to(root).parts if not part.lower().endswith(SUFFIX)))
 
 
-def _is_unpacked(archive: Path, name: str, present: frozenset[str]) -> bool:
+def _is_unpacked(archive: str, name: str, present: frozenset[str]) -> bool:
     """Whether a member lies beside its archive, in its own folder or in one that is named after the archive."""
-    folder, member = archive.parent, PurePosixPath(name)
-    places = [folder / name, archive.with_suffix("") / name]
-    if len(member.parts) > 1:
-        places.append(archive.with_suffix("").joinpath(*member.parts[1:]))
-    return any(str(place) in present for place in places)
+    folder, own = os.path.dirname(archive), archive[: -len(SUFFIX)]  # noqa: PTH120  # fast
+    below = name.partition(os.sep)[2] or name
+    return any(f"{place}{os.sep}{rest}" in present for place, rest in ((folder, name), (own, name), (own, below)))
 
 
-def _note_nested(archive: Path, names: list[str], listing: ArchiveListing) -> None:
+def _note_nested(archive: str, names: list[str], listing: ArchiveListing) -> None:
     if names:
         found, expected = f"archives in it: {_named(names)}", "files, not archives, in an archive"
-        listing.notes.append(Problem("nested_archive", str(archive), found, expected, f"unzip {archive}"))
+        listing.notes.append(Problem("nested_archive", archive, found, expected, f"unzip {archive}"))
 
 
-def _unreadable(archive: Path, error: OSError) -> Problem:
+def _unreadable(archive: str, error: OSError) -> Problem:
     remedy = error.remedy if isinstance(error, BadArchive) else "check its permissions"
     found = error.strerror or type(error).__name__
-    return Problem("bad_archive", str(archive), found, "a complete zip archive", remedy)
+    return Problem("bad_archive", archive, found, "a complete zip archive", remedy)
 
 
 def _named(names: list[str]) -> str:

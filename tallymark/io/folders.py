@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tallymark.core.problems import Problem, Problems
+from tallymark.io import recent_listings
 from tallymark.io.archive_listing import HIDDEN, as_unpacked, list_archives
 from tallymark.io.archives import SUFFIX, is_archive, is_file, is_folder, packed_table
 
@@ -64,21 +65,39 @@ def open_folder(path: Path, problems: Problems) -> Folder | None:
         problems.add(Problem("no_folder", str(path), found, "a folder", "check the path"))
         return None
 
+    if (listed := recent_listings.get(path)) is not None:
+        return listed
+    with recent_listings.remember(path) as remember:
+        unreadable = Problems()
+        listed = _list_folder(path, remember.places, unreadable)
+        remember.folder = None if unreadable else listed
+    problems.merge(unreadable)
+    return listed
+
+
+def _list_folder(path: Path, places: list[str], problems: Problems) -> Folder:
+    """List a folder. places: is filled with all folders and archives in it."""
+
     def report(error: OSError) -> None:
         found, remedy = (error.strerror or type(error).__name__).lower(), "change its permissions"
         problems.add(Problem("unreadable_folder", str(error.filename), found, "a folder that can be listed", remedy))
 
-    files = []
+    files: list[str] = []
     for place, folders, names in os.walk(path, onerror=report, followlinks=True):
         visible = sorted(name for name in folders if not name.startswith(HIDDEN))
         folders[:] = [name for name in visible if not _is_cycle(path, Path(place, name))]
-        files += [Path(place, name) for name in names if not name.startswith(".")]
-    archives = [file for file in files if file.name.lower().endswith(SUFFIX)]
-    if not archives:
-        return Folder(path, tuple(sorted(files)))
-    unpacked = [file for file in files if not file.name.lower().endswith(SUFFIX)]
+        places.append(place)
+        files += [os.path.join(place, name) for name in names if not name.startswith(".")]  # noqa: PTH118  # fast
+    archives = [file for file in files if file.lower().endswith(SUFFIX)]
+    places += archives
+    unpacked = [file for file in files if not file.lower().endswith(SUFFIX)] if archives else files
     packed = list_archives(sorted(archives), unpacked)
-    return Folder(path, tuple(sorted(unpacked + packed.files)), tuple(packed.notes), tuple(packed.remarks))
+    return Folder(path, _sorted_paths(unpacked + packed.files), tuple(packed.notes), tuple(packed.remarks))
+
+
+def _sorted_paths(files: list[str]) -> tuple[Path, ...]:
+    """Paths in the order of their parts; texts are much faster to sort."""
+    return tuple(map(Path, sorted(files, key=lambda file: file.replace(os.sep, "\0"))))
 
 
 def is_media_file(path: str | Path) -> bool:
@@ -90,8 +109,8 @@ def is_media_file(path: str | Path) -> bool:
 def _open_archive(path: Path) -> Folder:
     """The files of an archive, or of a folder in one."""
     archive = next(place for place in (path, *path.parents) if is_archive(place))
-    packed = list_archives([archive], [])
-    whole = Folder(archive, tuple(sorted(packed.files)), tuple(packed.notes))
+    packed = list_archives([str(archive)], [])
+    whole = Folder(archive, _sorted_paths(packed.files), tuple(packed.notes))
     return whole if archive == path else whole.below(path)
 
 

@@ -69,6 +69,9 @@ def test_from_zips_to_a_score(name: str, tmp_path: Path) -> None:
     run("check", name, submission, "--against", data, *rule)
     run("score", name, data / "solution.csv", submission, *rule)
     assert sorted(data.rglob("*")) == before
+    if name == "wheat":  # the sample submission is beside the archive of the test images
+        run("predict", model, data / "test.zip", "--out", tmp_path / "again.csv", *rule)
+        assert (tmp_path / "again.csv").read_bytes() == submission.read_bytes()
     for archive in data.glob("*.zip"):
         shutil.unpack_archive(archive, tmp_path / "unpacked")
     run("predict", model, tmp_path / "unpacked", "--split", "test", "--out", tmp_path / "plain.csv", *rule)

@@ -29,6 +29,23 @@ def test_links_in_a_circle_add_nothing(name: str, sets: Path, tmp_path: Path) ->
     assert not found.notes
 
 
+def test_a_listing_is_kept_until_a_file_is_added(tmp_path: Path) -> None:
+    inner = tmp_path / "train"
+    inner.mkdir()
+    (inner / "a.jpg").write_bytes(b"")
+    first, again = open_folder(tmp_path, Problems()), open_folder(tmp_path, Problems())
+    assert first == again
+    assert first is not again  # it was changed a moment ago
+    for folder in (inner, tmp_path):
+        os.utime(folder, (1e9, 1e9))
+    kept = open_folder(tmp_path, Problems())
+    assert open_folder(tmp_path, Problems()) is kept
+    (inner / "b.jpg").write_bytes(b"")
+    listed = open_folder(tmp_path, Problems())
+    assert listed is not None
+    assert [path.name for path in listed.files] == ["a.jpg", "b.jpg"]
+
+
 def test_a_folder_that_cannot_be_listed_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "closed").mkdir()
     (tmp_path / "a.jpg").write_bytes(b"")
