@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 
 import numpy as np
 import torch
@@ -19,7 +20,9 @@ from tallymark.inference.pipeline import Model, infer_outputs
 
 NEIGHBOURS = 10
 SMALLEST = 64
-"""Halves of images are enlarged to so many pixels at least: backbones reduce their input by up to 32."""
+"""Halves of images are enlarged to so many pixels at least."""
+STRIDE = 32
+"""Their sides are made multiples of it, since backbones halve their input up to five times."""
 BLOCK = 1024
 """Images whose similarities to all others are computed at once."""
 
@@ -57,8 +60,9 @@ def _probe(network: Classifier) -> Model:
     pool, linear = network.head.pool, network.head.linear
 
     def pooled(image: Tensor) -> Tensor:
-        factor = SMALLEST / min(image.shape[2:])
-        enlarged = functional.interpolate(image, scale_factor=factor, mode="bilinear") if factor > 1 else image
+        factor = max(1, SMALLEST / min(image.shape[2:]))
+        sides = [math.ceil(side * factor / STRIDE) * STRIDE for side in image.shape[2:]]
+        enlarged = functional.interpolate(image, sides, mode="bilinear") if sides != [*image.shape[2:]] else image
         features: Tensor = pool(backbone(enlarged)[-1])
         return features
 
