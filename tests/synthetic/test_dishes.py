@@ -62,7 +62,7 @@ def test_the_layout_is_the_official_one(tmp_path: Path) -> None:
 def test_label_noise_has_the_requested_rate_and_is_in_the_training_set_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(synth, "photograph", lambda *_: np.zeros((16, 16, 3), np.uint8))
+    monkeypatch.setattr(synth, "noisy_photograph", lambda *_: np.zeros((16, 16, 3), np.uint8))
     clean = SceneOptions(classes=12, size=16, noise=0)
     noisy = SceneOptions(classes=12, size=16, noise=0.5)
     write(tmp_path / "clean", 400, 3, clean)
