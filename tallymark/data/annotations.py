@@ -97,6 +97,13 @@ class Annotations(Generic[G]):
         return np.arange(len(self)) - self.offsets[self.item] + 1 if self.number is None else self.number
 
     @property
+    def highest_scores(self) -> np.ndarray:
+        """The highest score in each item, 0 where it has no object."""
+        highest = np.zeros(len(self.items))
+        np.maximum.at(highest, self.item, self.scores)
+        return highest
+
+    @property
     def labels(self) -> np.ndarray:
         """The class of each object; 0 where there are none."""
         return np.zeros(len(self), np.int64) if self.label is None else self.label

@@ -12,7 +12,6 @@ from tallymark.inference.candidates import Candidates
 def clip_probabilities(candidates: Candidates) -> Annotations[Events]:
     """One event of unknown time for each item that could be read, with the highest score of its candidates."""
     readable = candidates.select(np.flatnonzero(candidates.readable))
-    highest = np.zeros(len(readable.items))
-    np.maximum.at(highest, readable.objects.item, readable.objects.scores)
-    item = np.arange(len(highest))
-    return Annotations.from_rows(readable.items, item, Events.somewhere(len(item)), score=highest)
+    item = np.arange(len(readable.items))
+    score = readable.objects.highest_scores
+    return Annotations.from_rows(readable.items, item, Events.somewhere(len(item)), score=score)

@@ -49,7 +49,8 @@ def write_page(
     """
     surveyed = survey(catalog, renderer_of(catalog).measure, seed)
     sections = _sections(catalog, surveyed, problems, gallery, seed)
-    write_html(out, title, lead(catalog, surveyed), facts(catalog, surveyed), sections)
+    remarks = "".join(f" {remark[:1].upper()}{remark[1:]}." for remark in catalog.remarks)
+    write_html(out, title, lead(catalog, surveyed) + remarks, facts(catalog, surveyed), sections)
 
 
 def _sections(

@@ -26,8 +26,7 @@ def clip_score(challenge: str, truth: Annotations[Events], predicted: Annotation
     where predictions are probabilities of whole clips, if that is at least 0.5.
     """
     present = truth.counts > 0
-    scores = np.zeros(len(truth.items))
-    np.maximum.at(scores, predicted.item, predicted.scores)
+    scores = predicted.highest_scores
     found = scores >= CERTAIN if predicted.weak else predicted.counts > 0
     tp, fp = (present & found).sum(), (~present & found).sum()
     fn, tn = (present & ~found).sum(), (~present & ~found).sum()

@@ -70,12 +70,5 @@ def _report_duplicates(table: Table, ids: pl.Series, problems: Problems) -> None
 def write_clip_probabilities(annotations: Annotations[Events], path: str | Path) -> None:
     """Write the highest score of each clip; 0 where nothing was found."""
     write_table(
-        path, {"clip_name": annotations.items.ids, "probability": number_text(clip_scores(annotations).round(6))}
+        path, {"clip_name": annotations.items.ids, "probability": number_text(annotations.highest_scores.round(6))}
     )
-
-
-def clip_scores(annotations: Annotations[Events]) -> np.ndarray:
-    """The highest score in each item, 0 where there is none."""
-    highest = np.zeros(len(annotations.items))
-    np.maximum.at(highest, annotations.item, annotations.scores)
-    return highest

@@ -54,6 +54,7 @@ def test_clips_from_check_to_score(clips: Path, tmp_path: Path) -> None:
     assert (printed["items"], printed["objects"]) == (len(labels) + 2, yes)
     assert f"{yes} of {len(labels)} with a call; they are scored by presence (AUC)" in printed["remarks"][0]
     run("explore", "upcalls", clips, "--out", tmp_path / "page.html")
+    assert "scored by presence (AUC)" in (tmp_path / "page.html").read_text()
     words = ("--preset", "tiny", "--out", tmp_path / "run", "--json", "epochs=1", "folds=2")
     text = run("train", "upcalls", clips, *words)
     trained = json.loads(text[text.index("{") :])
