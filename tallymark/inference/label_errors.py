@@ -20,7 +20,7 @@ DIGITS = 6
 """Probabilities are rounded to so many digits, so that numerical noise decides nothing."""
 UNLIKE = 1.5
 """Robust standard deviations beyond the median from which an image is out of the domain."""
-DIVIDED = 2.0
+DIVIDED = 1.5
 """The same, for the difference between the halves of an image, from which it shows several classes."""
 
 
@@ -28,7 +28,8 @@ class NoiseSigns(NamedTuple):
     """Signs of noise in images, as robust z-scores; nan where an image could not be read.
 
     unlike: how far an image is from its nearest neighbours in the features of a network.
-    parts: the total variation between the class probabilities of its left and right, or upper and lower, halves.
+    parts: how much its left and right, or upper and lower, halves differ in their class probabilities (total variation)
+        and in their features (cosine distance).
     """
 
     unlike: np.ndarray

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,37 +60,38 @@ def label_table(label: np.ndarray, wrong: np.ndarray, top1: np.ndarray, names: S
     names: of the classes; without any, they are named by their numbers.
     """
     known = label >= 0
-    label, wrong, top1 = label[known], wrong[known], top1[known]
-    items = np.bincount(label)
-    errors = np.bincount(label, wrong, len(items)).astype(np.int64)
-    missed = np.bincount(label, ~top1, len(items))
+    items = np.bincount(label[known])
+    errors = np.bincount(label[known & wrong], minlength=len(items))
+    missed = np.bincount(label[known & ~top1], minlength=len(items))
     used = np.flatnonzero(items)
-    table = pl.DataFrame(
+    used = used[np.lexsort((used, -missed[used] / items[used], -errors[used] / items[used]))]
+    return pl.DataFrame(
         {
             "class": used,
-            "name": [_name(number, names) for number in used.tolist()],
+            **({"name": [_name(number, names) for number in used.tolist()]} if names else {}),
             "items": items[used],
             "errors": errors[used],
             "error": errors[used] / items[used],
             "top1_error": missed[used] / items[used],
         }
     )
-    table = table.sort("error", "top1_error", "class", descending=[True, True, False])
-    return table if names else table.drop("name")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Confusions:
-    """Pairs of a label and the class predicted first in its place, the most frequent first.
+    """Pairs of a label and the class predicted first in its place.
 
-    table: label, predicted, items, and share, of the items with that label.
+    label, predicted: (n,) classes of each item, below 0 where it has none.
     """
 
-    table: pl.DataFrame
+    label: np.ndarray
+    predicted: np.ndarray
+    names: Sequence[str] = ()
 
-    @classmethod
-    def of(cls, label: np.ndarray, predicted: np.ndarray, names: Sequence[str]) -> Confusions:
-        """label, predicted: (n,) classes, below 0 where an item has none."""
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """label, predicted, items, and share, of the items with that label; the most frequent first."""
+        label, predicted, names = self.label, self.predicted, self.names
         count = int(max(label.max(initial=0), predicted.max(initial=0))) + 1
         known = label >= 0
         items = np.bincount(label[known], minlength=count)
@@ -104,7 +106,7 @@ class Confusions:
             "share": images[order] / items[first],
         }
         schema = {"label": pl.String, "predicted": pl.String, "items": pl.Int64, "share": pl.Float64}
-        return cls(pl.DataFrame(columns, schema=schema))
+        return pl.DataFrame(columns, schema=schema)
 
     def show(self, to: Console) -> None:
         show_table("confused most often", self.table.columns, self.table.rows(), to, limit=10)

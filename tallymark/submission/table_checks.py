@@ -17,7 +17,7 @@ from tallymark.core.problems import Problem, Problems, clip, nearest, shorten
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Geometry
-from tallymark.io.tables import BLANKS, Table, read_table
+from tallymark.io.tables import Table, read_table
 
 G = TypeVar("G", bound=Geometry)
 
@@ -32,7 +32,7 @@ BREAK_TAG = r"(?i)\s*<\s*/?\s*br\s*/?\s*>\s*$"
 def without_break_tags(table: Table) -> tuple[Table, int]:
     """The table without line-break tags at the ends of its lines, and how many lines have one."""
     last = table.header[-1]
-    tagged = table.cells[last].str.strip_chars_end(BLANKS).str.ends_with(">")
+    tagged = table.text(last).str.ends_with(">")
     if not last.endswith(">") and not tagged.any():
         return table, 0
     name = re.sub(BREAK_TAG, "", last)

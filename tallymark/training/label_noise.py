@@ -17,6 +17,7 @@ from tallymark.detector.network import Classifier
 from tallymark.detector.outputs import Outputs
 from tallymark.inference.label_errors import NoiseSigns, robust_z
 from tallymark.inference.pipeline import Model, infer_outputs
+from tallymark.training.linear_probe import MIN_STD
 
 NEIGHBOURS = 10
 SMALLEST = 64
@@ -34,9 +35,23 @@ def noise_signs(network: Classifier, catalog: Catalog, recipe: Recipe) -> NoiseS
     unlike, parts = np.full(len(catalog), np.nan), np.full(len(catalog), np.nan)
     if rows:
         read = np.array(sorted(rows))
-        unlike[read] = -similarity(np.stack([rows[number]["features"] for number in read.tolist()]))
-        parts[read] = [float(rows[number]["parts"][0]) for number in read.tolist()]
+        features, halves, variation = (
+            np.stack([rows[number][name] for number in read.tolist()]) for name in ("features", "halves", "variation")
+        )
+        unlike[read] = -similarity(features)
+        # Two measures of the same: what the halves are classified as, and what they look like.
+        parts[read] = robust_z(variation.max(axis=1)) + robust_z(distance(halves, features).max(axis=1))
     return NoiseSigns(robust_z(unlike), robust_z(parts))
+
+
+def distance(halves: np.ndarray, features: np.ndarray) -> np.ndarray:
+    """(n, 2) the cosine distance between left and right and between upper and lower halves, from (n, 2, 2, d) features.
+
+    features: (n, d) of whole images, by which those of the halves are standardized.
+    """
+    standard = (halves - features.mean(axis=0)) / (features.std(axis=0) + MIN_STD)
+    unit = standard / np.maximum(np.linalg.norm(standard, axis=-1, keepdims=True), 1e-9)
+    return np.asarray(1 - (unit[:, :, 0] * unit[:, :, 1]).sum(axis=-1))
 
 
 def similarity(features: np.ndarray) -> np.ndarray:
@@ -54,7 +69,10 @@ def similarity(features: np.ndarray) -> np.ndarray:
 
 
 def _probe(network: Classifier) -> Model:
-    """A model whose outputs are the pooled features, and `parts`: the total variation between the halves' classes."""
+    """A model that outputs pooled features of an image and of its halves, and how much the halves' classes vary.
+
+    halves: (2, 2, d), the left and right, and the upper and lower one. variation: (2,) the total variation in a pair.
+    """
     backbone = copy.deepcopy(network.backbone).eval()
     backbone.freeze(len(backbone.stages))
     pool, linear = network.head.pool, network.head.linear
@@ -71,11 +89,12 @@ def _probe(network: Classifier) -> Model:
         image = torch.from_numpy(inputs).permute(0, 3, 1, 2).to(linear.weight.device).float()
         height, width = image.shape[2] // 2, image.shape[3] // 2
         pairs = ((image[..., :width], image[..., width:]), (image[..., :height, :], image[..., height:, :]))
-        variation = [
-            torch.stack([linear(pooled(half)).softmax(1) for half in halves]).diff(dim=0).abs().sum((0, 2)) / 2
-            for halves in pairs
-        ]
-        parts = torch.stack(variation, 1).amax(1, keepdim=True)
-        return {"features": pooled(image).numpy(force=True), "parts": parts.numpy(force=True)}
+        halves = torch.stack([torch.stack([pooled(half) for half in pair], 1) for pair in pairs], 1)
+        variation = linear(halves).softmax(-1).diff(dim=2).abs().sum((2, 3)) / 2
+        return {
+            "features": pooled(image).numpy(force=True),
+            "halves": halves.numpy(force=True).astype(np.float16),
+            "variation": variation.numpy(force=True),
+        }
 
     return model

