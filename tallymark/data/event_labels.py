@@ -64,12 +64,12 @@ class LabelFilter:
         """Which of so many rows of a table are kept, given its columns of labels without surrounding spaces."""
         if not columns:
             return np.ones(rows, bool)
-        joined = pl.select(pl.concat_str(*columns, separator=SEPARATOR)).to_series()
-        labels, index, count = np.unique(joined.to_numpy(), return_inverse=True, return_counts=True)
-        kept = [
-            self.keeps(text.split(SEPARATOR), int(times)) for text, times in zip(labels.tolist(), count, strict=True)
-        ]
-        return np.array(kept, bool)[index]
+        joined = columns[0]
+        if len(columns) > 1:
+            joined = pl.select(pl.concat_str(*columns, separator=SEPARATOR)).to_series()
+        counts = joined.value_counts().rows()
+        kept = [text for text, count in counts if self.keeps(text.split(SEPARATOR), count)]
+        return np.ones(rows, bool) if len(kept) == len(counts) else joined.is_in(kept).to_numpy()
 
 
 def as_text(excluded: Counter[str]) -> str:
