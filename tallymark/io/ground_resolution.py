@@ -9,6 +9,7 @@ from typing import Any
 
 from PIL import Image
 
+from tallymark.io.archives import open_file
 from tallymark.io.images import PILLOW_ERRORS
 
 PIXEL_SCALE, TIE_POINT, GEO_KEYS = 33550, 33922, 34735
@@ -31,7 +32,7 @@ FAR = 10_000.0
 def ground_sampling_distance(path: Path) -> float | None:
     """Metres of ground per pixel; None where the file does not say."""
     try:
-        with Image.open(path) as image:
+        with open_file(path) as file, Image.open(file) as image:
             tags: Mapping[int, Any] = getattr(image, "tag_v2", {})
             if PIXEL_SCALE in tags:
                 return _positive(_of_geotiff(tags))

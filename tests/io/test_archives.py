@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import zipfile
 from collections.abc import Callable
@@ -205,3 +206,19 @@ def test_damage_anywhere_is_an_os_error(tmp_path: Path) -> None:
             for name in open_archive(path).members:
                 with suppress(OSError):
                     assert read_bytes(path / name) in (NOISE[:300], TEXT[:3000], b"")
+
+
+def test_files_of_data_sets_are_opened_in_one_place() -> None:
+    """Anything else would not find files in archives."""
+    package = Path(archives.__file__).parent.parent
+    own = {package / "io" / "archives.py"}
+    opens = re.compile(r"\.read_bytes\(\)|\.read_text\(|\.open\(\"rb|imread|fromfile|Image\.open\(path|SoundFile\(str")
+    layers = ("io", "data", "datasets", "formats", "modalities", "drawing", "reporting", "challenges")
+    found = {
+        f"{path.relative_to(package)}: {line.strip()}"
+        for layer in layers
+        for path in sorted((package / layer).rglob("*.py"))
+        for line in path.read_text().splitlines()
+        if path not in own and opens.search(line)
+    }
+    assert found == {"modalities/__init__.py: return make_recipe(tomllib.loads(path.read_text()))"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -73,3 +74,10 @@ def test_other_files_state_nothing(tmp_path: Path) -> None:
     (tmp_path / "b.jpg").write_bytes(b"not an image")
     assert ground_sampling_distance(tmp_path / "b.jpg") is None
     assert ground_sampling_distance(tmp_path / "no.jpg") is None
+
+
+def test_images_in_archives_state_it_too(tmp_path: Path) -> None:
+    image = geotiff(tmp_path / "a.tif", 0.5, {1024: 1})
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
+        file.write(image, "a.tif")
+    assert ground_sampling_distance(tmp_path / "a.zip" / "a.tif") == ground_sampling_distance(image) == 0.5
