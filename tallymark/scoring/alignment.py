@@ -146,10 +146,8 @@ def fit_items(
     what: Challenge, predicted: Annotations[Any], items: Items, file: PathLike, rule_options: Any, problems: Problems
 ) -> Annotations[Any]:
     """The predictions under the expected items, with unknown and missing ones as problems."""
-    if what.suffix_optional:
-        predicted = replace(predicted, items=predicted.items.spelled_like(items))
     if not what.sparse:
-        return align(predicted, items, rule_options, str(file), problems)
+        return align(predicted, items, rule_options, str(file), problems, what.suffix_optional)
     unknown = np.flatnonzero(items.find(predicted.items.ids) < 0)
     report_unknown(unknown, predicted.items, str(file), problems, remedy="drop the row")
     return predicted.reindex(items)

@@ -109,10 +109,21 @@ def one_row_each(table: Table, ids: pl.Series, column: str, problems: Problems) 
 
 
 def align(
-    predicted: Annotations[G], items: Items, rule_options: RuleOptions, file: str, problems: Problems
+    predicted: Annotations[G],
+    items: Items,
+    rule_options: RuleOptions,
+    file: str,
+    problems: Problems,
+    suffix_optional: bool = False,
 ) -> Annotations[G]:
-    """The predictions for the expected items. Unknown and missing ids are problems unless the options allow them."""
+    """The predictions for the expected items. Unknown and missing ids are problems unless the options allow them.
+
+    suffix_optional: whether `a` and `a.jpg` are the same id.
+    """
     index = items.find(predicted.items.ids)
+    if suffix_optional and (index < 0).any():
+        predicted = replace(predicted, items=predicted.items.spelled_like(items))
+        index = items.find(predicted.items.ids)
     if rule_options.extra == "error":
         remedy = "remove the row (or read with extra=ignore)"
         report_unknown(np.flatnonzero(index < 0), predicted.items, file, problems, remedy)
