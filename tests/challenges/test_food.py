@@ -64,7 +64,7 @@ def test_truth_and_both_submission_formats(tmp_path: Path) -> None:
 
 def test_both_formats_round_trip(tmp_path: Path) -> None:
     predictions = annotations("food", 1)
-    for form, width in (("seed", 4), ("kaggle", 2)):
+    for form, width in (("official", 4), ("kaggle", 2)):
         path = tmp_path / f"{form}.csv"
         tallymark.write("food", predictions, path, form=form)
         assert path.read_text().splitlines()[0].count(",") == width - 1
@@ -72,7 +72,7 @@ def test_both_formats_round_trip(tmp_path: Path) -> None:
 
 
 def test_an_unknown_format_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="seed, kaggle"):
+    with pytest.raises(ValueError, match="official, kaggle"):
         tallymark.write("food", annotations("food", 0), tmp_path / "x.csv", form="csv")
 
 
@@ -134,7 +134,7 @@ def test_repair_follows_the_rule_options(tmp_path: Path) -> None:
 
 def test_submissions_are_converted_between_formats(tmp_path: Path) -> None:
     submission = tallymark.challenge("food").folder / "example" / "submission.csv"
-    steps = ((submission, tmp_path / "k.csv", "kaggle"), (tmp_path / "k.csv", tmp_path / "s.csv", "seed"))
+    steps = ((submission, tmp_path / "k.csv", "kaggle"), (tmp_path / "k.csv", tmp_path / "s.csv", "official"))
     for source, target, form in steps:
         result = CliRunner().invoke(app, ["convert", "food", str(source), "--out", str(target), "--form", form])
         assert result.exit_code == 0, result.output

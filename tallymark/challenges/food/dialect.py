@@ -1,6 +1,6 @@
 """Files of the food challenge: the three most probable class ids of each photograph, in two published forms.
 
-`seed`: `image_name,pred1,pred2,pred3`. `kaggle`: `image_name,label1 label2 label3`, one cell with spaces between.
+`official`: `image_name,pred1,pred2,pred3`. `kaggle`: `image_name,label1 label2 label3`, one cell with spaces between.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tallymark.io.tokens import NOT_AN_INTEGER, read_numbers
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.table_checks import bad_header, one_row_each, read_ids, report_break_tags
 
-FORMS = ("seed", "kaggle")
+FORMS = ("official", "kaggle")
 ID_NAMES = ("image_name", "img_name")
 
 
@@ -121,7 +121,7 @@ def write(annotations: Annotations[Labels], path: str | Path, form: str) -> None
     k = per_item.pop() if per_item else 3
     texts = [number_text(column) for column in annotations.shapes.label.reshape(-1, k).T]
     table: dict[str, pl.Series] = {"image_name": annotations.items.ids}
-    if form == "seed":
+    if form == "official":
         table |= {f"pred{rank + 1}": text for rank, text in enumerate(texts)}
     else:
         name = " ".join(f"label{rank + 1}" for rank in range(k))
