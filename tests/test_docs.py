@@ -156,8 +156,8 @@ def test_the_sixth_challenge_of_the_guide_works(tmp_path: Path) -> None:
     for seed, name in enumerate(("train/a.png", "train/b.png", "test/c.png")):
         (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
         write_image(tmp_path / "data" / name, seed)
-    (tmp_path / "data" / "train.csv").write_text("frame,bees\na.png,5 5 10 10\nb.png,\n")
-    assert "valid: 3 items, 1 object" in tallymark("check", "bees", "data")
+    (tmp_path / "data" / "train.csv").write_text("frame,bees\na.png,5 5 10 10\nb.png,8 8 10 10\n")
+    assert "valid: 3 items, 2 objects" in tallymark("check", "bees", "data")
     assert "written" in tallymark("folds", "bees", "data", "--folds", "2")
     assert "written to" in tallymark("explore", "bees", "data")
     assert "written to run" in tallymark("train", "bees", "data", "--preset", "tiny", "epochs=1", "evaluations=1")
