@@ -10,14 +10,13 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 8 --dist load --maxschedchunk 1
 COVERAGE := --cov=tallymark --cov-report=term:skip-covered --cov-fail-under=96
 
-.PHONY: help venv demo test test-fast tests coverage lint types bench clean
+.PHONY: help venv demo test test-slow tests coverage lint types bench clean
 
 help:
 	@echo "make venv       create .venv with everything that development needs"
 	@echo "make demo       train and score tiny models of all challenges on synthetic data, in demo/"
-	@echo "make test       lint, types and all tests"
-	@echo "make test-fast  the tests that are not marked slow"
-	@echo "make tests      all tests"
+	@echo "make test       lint, types, and the tests that are not marked slow"
+	@echo "make test-slow  the other tests: the demo's trainings, the documentation, the wheel; CI runs them too"
 	@echo "make coverage   the tests that are not slow, with coverage; fails below the floor (CI runs it too)"
 	@echo "make lint       ruff check and ruff format --check"
 	@echo "make types      mypy"
@@ -42,14 +41,14 @@ test: .venv/installed-dev
 	@$(MAKE) --no-print-directory --jobs 3 lint types tests
 
 tests: .venv/installed-dev
-	$(PYTEST)
+	$(PYTEST) -m "not slow"
+
+test-slow: .venv/installed-dev
+	$(PYTEST) -m slow
 
 # Tracing lines makes tests half as slow again, so that it is a target of its own; the tests that are not slow reach 98 %.
 coverage: .venv/installed-dev
 	$(PYTEST) -m "not slow" $(COVERAGE)
-
-test-fast: .venv/installed-dev
-	$(PYTEST) -m "not slow"
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
