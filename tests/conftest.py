@@ -25,7 +25,7 @@ settings.register_profile(
 settings.load_profile("steady")
 
 
-SHORTER = {"lyft": 6, "ships": 10, "wheat": 30, "upcalls": 8, "food": 6}
+SHORTER = {"lyft": 6, "ships": 14, "wheat": 30, "upcalls": 8, "food": 6}
 """Epochs of the demo in tests, about half as many: enough to be much better than a trivial prediction."""
 
 
