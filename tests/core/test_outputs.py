@@ -1,0 +1,111 @@
+"""Outputs appear whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import stat
+from pathlib import Path
+
+import pytest
+
+from tallymark.core.outputs import UNFINISHED, make_folder, replacing, write_bytes, write_json, write_text
+from tallymark.core.problems import BadInput
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def write_half(path: Path, error: Exception) -> None:
+    with replacing(path) as unfinished:
+        unfinished.write_text("half of the n")
+        raise error
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    with replacing(path) as unfinished:
+        unfinished.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert names(tmp_path) == ["a.csv"]
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), ValueError("bug")])
+def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path, error: Exception) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    with pytest.raises((BadInput, ValueError)):
+        write_half(path, error)
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["a.csv"]
+
+
+def test_a_failure_names_the_file_the_reason_and_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as bad, replacing(tmp_path / "a.csv"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    (problem,) = bad.value.problems
+    assert (problem.kind, problem.file) == ("cannot_write", str(tmp_path / "a.csv"))
+    assert problem.found == "no space left on device"
+    assert "another disk" in problem.remedy
+
+
+def test_a_reader_that_has_stopped_is_not_a_failure_to_write(tmp_path: Path) -> None:
+    with pytest.raises(BrokenPipeError), replacing(tmp_path / "a.csv"):
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize("path", ["no/such/folder.csv", "file/below.csv", "folder", "n" * 300])
+def test_places_where_nothing_can_be_written(tmp_path: Path, path: str) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(BadInput) as bad:
+        write_text(tmp_path / path, "text")
+    assert [problem.kind for problem in bad.value.problems] == ["cannot_write"]
+    assert names(tmp_path) == ["file", "folder"]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+    write_bytes(tmp_path / "link.csv", b"new")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text() == "new"
+
+
+def test_permissions_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    path.chmod(0o640)
+    write_text(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_long_name_has_room_for_its_unfinished_file(tmp_path: Path) -> None:
+    name = "n" * 255
+    write_text(tmp_path / name, "text")
+    assert (tmp_path / name).read_text() == "text"
+
+
+def test_a_device_is_written_to_in_place() -> None:
+    write_text("/dev/null", "text")
+    assert not stat.S_ISREG(Path("/dev/null").stat().st_mode)
+
+
+def test_a_full_device_is_said() -> None:
+    with pytest.raises(BadInput, match=r"/dev/full.*no space left on device"):
+        write_text("/dev/full", "text")
+
+
+def test_json_is_text_that_people_can_read(tmp_path: Path) -> None:
+    write_json(tmp_path / "a.json", {"name": "crème"})
+    assert (tmp_path / "a.json").read_text("utf-8") == '{\n  "name": "crème"\n}\n'
+
+
+def test_a_folder_below_a_file_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadInput, match="a new folder"):
+        make_folder(tmp_path / "file" / "below")
+    assert make_folder(tmp_path / "a" / "b").is_dir()
+    assert not list(tmp_path.rglob(f"*{UNFINISHED}"))
