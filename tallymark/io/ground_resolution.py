@@ -37,7 +37,7 @@ def ground_sampling_distance(path: Path) -> float | None:
             if PIXEL_SCALE in tags:
                 return _positive(_of_geotiff(tags))
             return _positive(_of_exif(image.getexif().get_ifd(EXIF_IFD), image.size))
-    except (*PILLOW_ERRORS, ArithmeticError, TypeError, IndexError):
+    except PILLOW_ERRORS:
         return None
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import struct
 import warnings
+import zlib
 from functools import cache
 from pathlib import Path
 
@@ -18,11 +20,16 @@ from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, digest, 
 
 warnings.filterwarnings("ignore", module=r"PIL\.")  # of malformed metadata and of large images
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # what it cannot decode is reported as BadMedia
+MAX_PIXELS = 178_956_970
+"""Pixels of the largest image that any command decodes: half a gigabyte. Pillow refuses larger ones too."""
 JPEG_START = b"\xff\xd8"
 JPEG_END = b"\xff\xd9"
 TRAILER = 1 << 12
 """Bytes that cameras may append to a JPEG."""
-PILLOW_ERRORS = (OSError, ValueError, SyntaxError, KeyError, Image.DecompressionBombError)
+PILLOW_ERRORS = (
+    *(OSError, EOFError, ValueError, TypeError, SyntaxError, LookupError, ArithmeticError, MemoryError),
+    *(struct.error, zlib.error, Image.DecompressionBombError),
+)
 """Exceptions of Pillow for images that it cannot read."""
 EXIF_ORIENTATION = 0x0112
 HEIC_MARK = b"ftyp"
@@ -34,6 +41,7 @@ REDUCED = {8: cv2.IMREAD_REDUCED_GRAYSCALE_8, 4: cv2.IMREAD_REDUCED_GRAYSCALE_4,
 def read_image(path: Path) -> np.ndarray:
     """The pixels as (height, width, 3) RGB bytes, in the orientation of the EXIF metadata."""
     data = read_bytes(path)
+    _read_size(data)  # a header may promise more pixels than there is memory
     pixels = _decode(data, cv2.IMREAD_COLOR_RGB)
     return _decode_with_pillow(data).copy() if pixels is None else pixels
 
@@ -61,11 +69,7 @@ def image_size(path: Path) -> tuple[int, int]:
 def inspect_image(path: Path) -> Inspection:
     """Decode all of an image. JPEGs are decoded at reduced size: all of the file is read, at a third of the cost."""
     data = read_bytes(path)
-    try:
-        with _open(data) as image:
-            width, height = _oriented_size(image)
-    except PILLOW_ERRORS as error:
-        raise _bad_media(error) from None
+    width, height = _read_size(data)
     if data.startswith(JPEG_START) and JPEG_END not in data[-TRAILER:]:
         raise BadMedia("truncated_media", "a JPEG without its end")
     reduced = next((flag for by, flag in REDUCED.items() if min(width, height) >= by * THUMBNAIL), cv2.IMREAD_GRAYSCALE)
@@ -74,6 +78,14 @@ def inspect_image(path: Path) -> Inspection:
         grey = cv2.cvtColor(_decode_with_pillow(data), cv2.COLOR_RGB2GRAY)
     thumbnail = cv2.resize(grey, (THUMBNAIL, THUMBNAIL), interpolation=cv2.INTER_AREA)
     return Inspection((width, height), thumbnail, digest([data]))
+
+
+def _read_size(data: bytes) -> tuple[int, int]:
+    try:
+        with _open(data) as image:
+            return _oriented_size(image)
+    except PILLOW_ERRORS as error:
+        raise _bad_media(error) from None
 
 
 def _decode(data: bytes, flag: int) -> np.ndarray | None:
@@ -114,6 +126,8 @@ def _oriented_size(image: Image.Image) -> tuple[int, int]:
     width, height = image.size
     if isinstance(image, TiffImageFile):  # some versions of Pillow transpose the size of these
         width, height = int(image.tag_v2[IMAGEWIDTH]), int(image.tag_v2[IMAGELENGTH])
+    if width * height > MAX_PIXELS:
+        raise _too_large(f"{width} x {height} pixels")
     transposed = image.getexif().get(EXIF_ORIENTATION, 1) in (5, 6, 7, 8)
     return (height, width) if transposed else (width, height)
 
@@ -121,8 +135,15 @@ def _oriented_size(image: Image.Image) -> tuple[int, int]:
 def _bad_media(error: Exception) -> BadMedia:
     if isinstance(error, UnidentifiedImageError):
         return BadMedia("corrupt_media", "not an image")
+    if isinstance(error, Image.DecompressionBombError):
+        return _too_large(str(error).partition(" exceeds")[0].removeprefix("Image size ").strip("()"))
     kind = "truncated_media" if "truncated" in str(error) else "corrupt_media"
     return BadMedia(kind, str(error) or type(error).__name__)
+
+
+def _too_large(found: str) -> BadMedia:
+    remedy = f"scale it down or cut it up: at most {MAX_PIXELS} pixels are decoded"
+    return BadMedia("image_too_large", found, remedy)
 
 
 IMAGE = Medium("image", "image", frozenset(IMAGE_SUFFIXES), inspect_image)

@@ -14,7 +14,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.drawing.boxes_and_masks import WIDTH, resize_to_fit
 from tallymark.drawing.charts import Chart, histogram
 from tallymark.drawing.colors import ANNOTATION, HIGHLIGHT, Color
-from tallymark.io.images import image_size, read_image
+from tallymark.io.images import read_image
 from tallymark.modalities.base import path_of
 from tallymark.modalities.gallery import (
     GalleryItem,
@@ -91,7 +91,6 @@ class ImageRenderer:
     def draw(self, catalog: Catalog, item: GalleryItem) -> np.ndarray:
         path = catalog.path(item.item)
         assert path is not None, "only items with a file are drawn"
-        image_size(path)  # refuses an image that is too large to be decoded
         image = read_image(path)
         truth = annotations_of(catalog, item.item)
         overlay = _overlay(catalog)
@@ -105,7 +104,6 @@ class ImageRenderer:
     def drawings(self, catalog: Catalog, predictions: Annotations[Any], item: int) -> dict[str, np.ndarray]:
         """The image with predictions in orange, and with the truth in blue."""
         path = path_of(catalog, item)
-        image_size(path)  # refuses an image that is too large to be decoded
         image = read_image(path)
         truth = annotations_of(catalog, item)
         overlay: Overlay[Any] = OVERLAYS[type(predictions.shapes)]
