@@ -53,7 +53,7 @@ def export_objects(result: PredictionResult, path: PathLike, *, gsd: float | Non
     """
     _check_supported(result.recipe, *(() if gsd is None else ("gsd",)))
     if _predicts_events(result.recipe):
-        return _write(path, list_calls(result.predictions))
+        return _write(path, list_calls(result.predictions, result.catalog.clock))
     return _write(path, measure_objects(result.counted, gsd))
 
 
@@ -216,7 +216,7 @@ def _event_seconds(result: PredictionResult) -> float:
 
 def _hours(result: PredictionResult) -> pl.DataFrame:
     """Events per hour of each recorder."""
-    return calls_per_hour(result.predictions, result.candidates.size[:, 0], result.catalog.files)
+    return calls_per_hour(result.predictions, result.candidates.size[:, 0], result.catalog.files, result.catalog.clock)
 
 
 def _write(path: PathLike, table: pl.DataFrame) -> pl.DataFrame:

@@ -13,6 +13,7 @@ import polars as pl
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
+from tallymark.data.recording_clock import RecordingClock
 from tallymark.io.folders import normalize_name
 from tallymark.io.media import Medium
 
@@ -34,6 +35,7 @@ class Catalog:
     cells: 1; more if the media are overlapping crops of larger scenes, offset by multiples of side / cells.
     notes: warnings about files that could be read all the same.
     remarks: sentences about what was left out as the format says; nothing is wrong, and there is nothing to do.
+    clock: how the names of recordings state when they were made.
     """
 
     root: Path
@@ -49,6 +51,7 @@ class Catalog:
     drive: Drive | None = None
     notes: Problems = field(default_factory=lambda: Problems(EVERY))
     remarks: tuple[str, ...] = ()
+    clock: RecordingClock = field(default_factory=RecordingClock)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -126,6 +129,7 @@ class Catalog:
             drive=labelled.drive,
             notes=labelled.notes,
             remarks=labelled.remarks,
+            clock=labelled.clock,
         )
 
 

@@ -1,20 +1,22 @@
-"""The day of a recording, by the date in the name of its file or folder."""
+"""Recordings grouped by the day on which they were made."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+from dataclasses import replace
 
-from tallymark.data.catalog import NO_GROUP
+import polars as pl
 
-DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-?[01]\d-?[0-3]\d(?!\d)")
-"""A date in the name of a file or folder: 2009-03-28 or 20090328."""
+from tallymark.data.catalog import NO_GROUP, Catalog
+from tallymark.data.items import Items
+from tallymark.data.recording_clock import RecordingClock
 
 
-def day_of(name: str) -> str:
-    """The group of a recording: its folder if the name of that has a date, else the date in its own name."""
-    path = Path(name)
-    if DATE.search(path.parent.name):
-        return path.parent.name
-    date = DATE.search(path.name)
-    return date[0] if date else NO_GROUP
+def grouped_by_day(catalog: Catalog, clock: RecordingClock | None = None) -> Catalog:
+    """The catalog with the day of each recording as its group, by the names of its files and this clock."""
+    clock = clock or catalog.clock
+    clock.validate()
+    ids = catalog.items.ids
+    days = [clock.day(file or name) or NO_GROUP for name, file in zip(ids, catalog.files, strict=True)]
+    items = Items(ids, pl.Series(days, dtype=pl.String), catalog.items.line)
+    truth = None if catalog.truth is None else replace(catalog.truth, items=items)
+    return replace(catalog, items=items, truth=truth, clock=clock)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import polars as pl
 
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, Split, concat_splits
-from tallymark.data.items import Items
-from tallymark.data.recording_days import DATE, day_of
+from tallymark.data.recording_clock import DATE
+from tallymark.data.recording_days import grouped_by_day
 from tallymark.datasets.clips import as_clips
 from tallymark.io.finder import Finder
 from tallymark.io.folders import Folder, relative_path, split_of_path
@@ -58,9 +55,7 @@ def read_audio_dataset(
     catalog.notes.merge(notes)
     if catalog.truth is not None and catalog.truth.weak:
         return as_clips(catalog)
-    ids, files = catalog.items.ids, catalog.files
-    group = pl.Series([day_of(file or name) for name, file in zip(ids, files, strict=True)], dtype=pl.String)
-    return replace(catalog, items=Items(ids, group, catalog.items.line))
+    return grouped_by_day(catalog)
 
 
 def _split(table: Path, truth: Annotations[Any], recordings: list[Path], root: Path, notes: Problems) -> Split:

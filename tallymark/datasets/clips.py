@@ -10,7 +10,7 @@ import polars as pl
 
 from tallymark.data.catalog import NO_GROUP, Catalog
 from tallymark.data.items import Items
-from tallymark.data.recording_days import day_of
+from tallymark.data.recording_days import grouped_by_day
 from tallymark.io.audio import read_header
 from tallymark.io.media import BadMedia
 
@@ -27,10 +27,9 @@ def as_clips(catalog: Catalog) -> Catalog:
     truth = catalog.truth
     assert truth is not None
     middle = _middle(catalog)
-    group = pl.Series([day_of(file or name) for name, file in zip(catalog.items.ids, catalog.files, strict=True)])
-    if (group == NO_GROUP).any():
-        group = _blocks(catalog.items.ids)
-    items = Items(catalog.items.ids, group.cast(pl.String), catalog.items.line)
+    catalog = grouped_by_day(catalog)
+    group = _blocks(catalog.items.ids) if (catalog.group == NO_GROUP).any() else catalog.group
+    items = Items(catalog.items.ids, group, catalog.items.line)
     shapes = replace(truth.shapes, time=np.full(len(truth), middle))
     clips, yes = int(catalog.labelled.sum()), int((truth.counts > 0).sum())
     remark = f"clips with a yes or no: {yes:,} of {clips:,} with a call; they are scored by presence (AUC), not by time"

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-import polars as pl
 
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.data.items import Items
-from tallymark.data.recording_days import day_of
+from tallymark.data.recording_days import grouped_by_day
 from tallymark.formats.entries import Entry, base_name, catalog_of, items_of
 from tallymark.geometry import Events
 from tallymark.io.audio import RECORDING
@@ -78,7 +76,7 @@ def catalog_of_events(listed: Folder, tables: Sequence[EventTable]) -> Catalog:
     events = Events((begin + end) / 2, end - begin)
     kept = np.flatnonzero([value for table in tables for value in table.kept])
     truth = Annotations.from_rows(items_of(entries), item[kept], events.take(kept), line=line[kept])
-    return _grouped_by_day(catalog_of(listed.root, RECORDING, entries, truth, notes))
+    return grouped_by_day(catalog_of(listed.root, RECORDING, entries, truth, notes))
 
 
 def _match_tables(
@@ -177,12 +175,3 @@ def _second_table(table: Path, first: Path, name: str) -> Problem:
     found = f"events of {name}, as in {first}"
     remedy = "nothing, if both are right: they are combined"
     return Problem("two_tables", str(table), found, "one table for each recording", remedy)
-
-
-def _grouped_by_day(catalog: Catalog) -> Catalog:
-    """The catalog with the day of each recording as its group."""
-    ids = catalog.items.ids
-    days = [day_of(file or name) for name, file in zip(ids, catalog.files, strict=True)]
-    items = Items(ids, pl.Series(days, dtype=pl.String), catalog.items.line)
-    truth = None if catalog.truth is None else replace(catalog.truth, items=items)
-    return replace(catalog, items=items, truth=truth)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tallymark.core.humanize import plural
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.formats.unread_annotations import annotation_format, may_be_annotations
+from tallymark.formats.unread_annotations import ANNOTATION_SUFFIXES, annotation_format
 from tallymark.io.folders import Folder
 
 NAMED = 3
@@ -62,35 +63,47 @@ def find_unread(listed: Folder, catalog: Catalog | None, formats: str) -> Proble
     catalog: what was read of the folder, if anything. formats: the annotation formats that the challenge reads.
     """
     problems = Problems(EVERY)
+    by_suffix: dict[str, list[Path]] = defaultdict(list)
+    for path in listed.files:
+        by_suffix[path.suffix.lower()].append(path)
+    for suffix in () if catalog is None else catalog.medium.suffixes:
+        by_suffix.pop(suffix, None)
     modalities = MEDIA if catalog is None else (catalog.medium.modality,)
-    read = frozenset() if catalog is None else catalog.medium.suffixes
-    reported: set[Path] = set()
     for kind in (ARCHIVES, *(kind for modality in modalities for kind in MEDIA.get(modality, ()))):
-        found = [path for path in listed.ending(kind.suffixes - read) if path not in reported]
+        suffixes = sorted(kind.suffixes & by_suffix.keys())
+        found = [path for suffix in suffixes for path in by_suffix.pop(suffix)]  # each file under one kind
         if found:
-            reported.update(found)
-            suffixes = ", ".join(sorted({path.suffix.lower() for path in found})[:NAMED])
-            text = f"{plural(len(found), kind.noun)} ({suffixes}), not read"
+            text = f"{plural(len(found), kind.noun)} ({', '.join(suffixes[:NAMED])}), not read: {_some(found)}"
             problems.add(Problem("unread_files", str(listed.root), text, "files of kinds that are read", kind.remedy))
-    _report_annotations(listed, catalog, formats, problems)
+    others = [path for suffix in ANNOTATION_SUFFIXES for path in by_suffix.get(suffix, ())]
+    if others:
+        _report_annotations(sorted(others), listed, catalog, formats, problems)
     return problems
 
 
-def _report_annotations(listed: Folder, catalog: Catalog | None, formats: str, problems: Problems) -> None:
+def _report_annotations(
+    paths: Sequence[Path], listed: Folder, catalog: Catalog | None, formats: str, problems: Problems
+) -> None:
     """Annotations in formats that are not read. Tables of unknown columns count only where no truth was read."""
     known = set() if catalog is None else {*catalog.tables.drop_nulls(), *(note.file for note in catalog.notes)}
     without_truth = catalog is None or catalog.truth is None
-    media = listed.files if catalog is None else listed.ending(catalog.medium.suffixes)
-    stems = {path.stem for path in media}
+    stems = set()
+    if without_truth:
+        media = listed.files if catalog is None else listed.ending(catalog.medium.suffixes)
+        stems = {path.stem for path in media}
     found: dict[str, list[Path]] = defaultdict(list)
-    for path in listed.files:
-        if may_be_annotations(path) and str(path) not in known:
+    for path in paths:
+        if str(path) not in known:
             name = annotation_format(path, stems, doubtful=without_truth)
             if name is not None:
                 found[name].append(path)
     for name, paths in found.items():
-        some = ", ".join(path.name for path in paths[:NAMED]) + (", …" if len(paths) > NAMED else "")
-        text = f"{plural(len(paths), 'file')} of annotations in another format, {name}: {some}"
+        text = f"{plural(len(paths), 'file')} of annotations in another format, {name}: {_some(paths)}"
         expected = f"annotations as {formats}" if formats else "annotations in the challenge's own format"
         remedy = f"convert them to {formats}" if formats else "convert them to the files on the challenge's page"
         problems.add(Problem("unread_annotations", str(listed.root), text, expected, remedy))
+
+
+def _some(paths: Sequence[Path]) -> str:
+    """The names of the first files."""
+    return ", ".join(path.name for path in paths[:NAMED]) + (", …" if len(paths) > NAMED else "")

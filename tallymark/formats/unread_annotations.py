@@ -55,12 +55,8 @@ COLUMN_WORDS = {
 """Columns that a table of annotations may have, in lower case."""
 OWN_TABLES = ("sample_submission", "submission", "solution", "folds", "problems", "predict", "counts", "objects")
 """Prefixes of the names of tables that are not annotations."""
-SUFFIXES = frozenset({*BY_SUFFIX, *BY_START, ".csv", ".tsv", ".txt"})
-
-
-def may_be_annotations(path: Path) -> bool:
-    """Whether a file has a suffix that annotations may have."""
-    return path.suffix.lower() in SUFFIXES
+ANNOTATION_SUFFIXES = frozenset({*BY_SUFFIX, *BY_START, ".csv", ".tsv", ".txt"})
+"""Suffixes that annotations may have."""
 
 
 def annotation_format(path: Path, media_stems: Set[str], *, doubtful: bool) -> str | None:

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.core.problems import Problem, Problems, clip
-from tallymark.io.archives import packed_table, read_bytes
+from tallymark.io.archives import open_file, packed_table, read_bytes
 
 BLANKS = " \t\r\n\f\v"
 FOREIGN = {
@@ -101,6 +101,16 @@ def read_table(path: str | Path, problems: Problems) -> Table | None:
         padded = any(blank in data for blank in (b" ", b"\t", b"\f", b"\v"))
         return Table(file, cells, np.arange(2, 2 + cells.height), padded)
     return _parse_by_line(data[start:].decode("utf-8"), header, file, problems)
+
+
+def header_of(path: Path) -> list[str] | None:
+    """The columns that the first line of a table names; None if it cannot be opened."""
+    try:
+        with open_file(path) as file:
+            first = file.readline(1 << 12).decode("utf-8", "replace").lstrip("\ufeff")
+    except OSError:
+        return None
+    return [name.strip().strip('"') for name in first.split(",")]
 
 
 def write_table(path: str | Path, columns: Mapping[str, pl.Series | Sequence[str]]) -> None:

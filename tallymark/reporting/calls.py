@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
+from tallymark.data.recording_clock import RecordingClock, RecordingName
 from tallymark.geometry import Events
-from tallymark.modalities.audio.recording_names import RecordingName, parse_recording_name
 
 HOUR = 3600
 """Seconds."""
@@ -15,13 +15,19 @@ HOURS = 24
 DECIMALS = 6
 
 
-def calls_per_hour(calls: Annotations[Events], seconds: np.ndarray, files: pl.Series | None = None) -> pl.DataFrame:
+def calls_per_hour(
+    calls: Annotations[Events],
+    seconds: np.ndarray,
+    files: pl.Series | None = None,
+    clock: RecordingClock = RecordingClock(),  # noqa: B008  # it is frozen
+) -> pl.DataFrame:
     """A row for each hour with any recording.
 
     Parameters
     ----------
     seconds: length of each recording, nan where it could not be read.
     files: path of each recording, null where it is missing. Folders may name recorders, and ids do not have them.
+    clock: how the names state when recordings started.
 
     Columns
     -------
@@ -32,7 +38,7 @@ def calls_per_hour(calls: Annotations[Events], seconds: np.ndarray, files: pl.Se
     """
     if len(seconds) != len(calls.items):
         raise ValueError(f"{len(seconds)} lengths for {len(calls.items)} recordings")
-    recordings = _recordings(calls.items.ids, calls.items.ids if files is None else files)
+    recordings = _recordings(calls.items.ids, calls.items.ids if files is None else files, clock)
     start = recordings["start"].to_numpy()
     length = np.nan_to_num(np.asarray(seconds, float))
     undivided = (recordings["dated"] & ~recordings["timed"]).to_numpy()  # without a time: not divided into hours
@@ -70,12 +76,18 @@ def calls_per_day(hours: pl.DataFrame) -> pl.DataFrame:
     return sums.with_columns(pl.col("hours").round(DECIMALS), per_hour())
 
 
-def list_calls(calls: Annotations[Events]) -> pl.DataFrame:
-    """A row for each call: recording, number, score, seconds from the start, and date and time by the file name."""
-    starts = [parse_recording_name(name) for name in calls.items.ids]
+def list_calls(
+    calls: Annotations[Events],
+    clock: RecordingClock = RecordingClock(),  # noqa: B008  # it is frozen
+) -> pl.DataFrame:
+    """A row for each call: recording, number, score, seconds from the start, and date and time by the file name.
+
+    If the time zone is known, there is a column `utc` too.
+    """
+    starts = [clock.parse(name) for name in calls.items.ids]
     start = pl.Series([round(1000 * (one.start or 0)) if one.has_time else None for one in starts], dtype=pl.Int64)
     time = pl.Series((1000 * calls.shapes.time).round().astype(np.int64))
-    return pl.DataFrame(
+    listed = pl.DataFrame(
         {
             "recording": calls.items.ids[calls.item],
             "number": calls.numbers,
@@ -83,6 +95,12 @@ def list_calls(calls: Annotations[Events]) -> pl.DataFrame:
             "timestamp": calls.shapes.time.round(3),
             "clock": pl.from_epoch(start[calls.item] + time, time_unit="ms").dt.strftime("%Y-%m-%d %H:%M:%S%.3f"),
         }
+    )
+    if not clock.zone:
+        return listed
+    times = (start[calls.item] + time).to_list()
+    return listed.with_columns(
+        utc=pl.Series([None if at is None else clock.utc(at / 1000) for at in times], dtype=pl.String)
     )
 
 
@@ -98,9 +116,9 @@ def per_hour() -> pl.Expr:
     return pl.when(pl.col("hours") > 0).then(pl.col("count") / pl.col("hours")).round(DECIMALS).alias("per_hour")
 
 
-def _recordings(ids: pl.Series, files: pl.Series) -> pl.DataFrame:
+def _recordings(ids: pl.Series, files: pl.Series, clock: RecordingClock) -> pl.DataFrame:
     """Number, recorder and start (seconds since 1970) of each recording, and whether its date and time are known."""
-    parsed = [parse_recording_name(file or name) for name, file in zip(ids, files, strict=True)]
+    parsed = [clock.parse(file or name) for name, file in zip(ids, files, strict=True)]
     known = [
         one if one.start is not None else RecordingName(name, 0.0, False) for name, one in zip(ids, parsed, strict=True)
     ]

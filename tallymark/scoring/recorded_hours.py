@@ -25,6 +25,10 @@ HOURS_OPTIONS = (
     ScoreOption("hours", float, "Total length of the recordings in hours, for false positives per hour."),
     ScoreOption("audio", Path, "Folder of the recordings, whose headers give the hours."),
 )
+CLOCK_OPTIONS = (
+    ScoreOption("time_pattern", str, "How file names state when recordings started, e.g. %Y%m%d_%H%M%S."),
+    ScoreOption("time_zone", str, "Time zone of the recorders' clocks, e.g. UTC; add ,ZONE to show times in another."),
+)
 
 
 def complete_hours(scoring: Scoring, official: Callable[[list[str]], float | None]) -> Any:

@@ -194,7 +194,8 @@ def test_score_help_shows_the_options_that_challenges_declare() -> None:
     assert "--hours" in text
     assert "--by-distance" not in text
     listed = {row["name"]: row for row in json.loads(run("list", "--json"))["challenges"]}
-    assert [option["option"] for option in listed["upcalls"]["score_options"]] == ["--hours", "--audio", "--labels"]
+    flags = [option["option"] for option in listed["upcalls"]["score_options"]]
+    assert flags == ["--hours", "--audio", "--labels", "--time-pattern", "--time-zone"]
     assert listed["wheat"]["score_options"] == []
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from tallymark.challenges.upcalls import dialect
 from tallymark.challenges.upcalls.rule import RuleOptions, official_hours, score
 from tallymark.core.registry import Challenge, ScoreOption
-from tallymark.scoring.recorded_hours import HOURS_OPTIONS, complete_hours, hours_for_items
+from tallymark.scoring.recorded_hours import CLOCK_OPTIONS, HOURS_OPTIONS, complete_hours, hours_for_items
 
 LABELS = ScoreOption("labels", str, "Labels of the truth that count, separated by commas, or all. Default: of upcalls.")
 CHALLENGE = Challenge(
@@ -20,7 +20,7 @@ CHALLENGE = Challenge(
     folder=Path(__file__).parent,
     package=__name__,
     sparse=True,
-    score_options=(*HOURS_OPTIONS, LABELS),
+    score_options=(*HOURS_OPTIONS, LABELS, *CLOCK_OPTIONS),
     complete_rule_options=partial(complete_hours, official=official_hours),
     rule_options_for=hours_for_items,
 )

@@ -9,11 +9,13 @@ from tallymark.challenges.upcalls.rule import RuleOptions
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
 from tallymark.data.event_labels import with_label_remarks
+from tallymark.data.recording_clock import RecordingClock
+from tallymark.data.recording_days import grouped_by_day
 from tallymark.datasets.audio_dataset import read_audio_dataset
 from tallymark.formats import read_calls
-from tallymark.io.archives import open_file
 from tallymark.io.audio import RECORDING
 from tallymark.io.folders import open_folder
+from tallymark.io.tables import header_of
 from tallymark.submission.clips import has_clip_labels
 
 SCHEMAS = ({"filename", "timestamp"}, {"filename", "start", "end"})
@@ -23,11 +25,19 @@ FORMATS = "Raven selection tables or Audacity label tracks"
 
 
 def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
+    clock = RecordingClock(rule_options.time_pattern, rule_options.time_zone)
+    clock.validate()
+    catalog = _read(folder, rule_options, problems)
+    return catalog if catalog is None or clock == catalog.clock else grouped_by_day(catalog, clock)
+
+
+def _read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
     listed = open_folder(folder, problems)
     if listed is None:
         return None
     lists = [path for path in listed.ending({".csv"}) if not path.name.startswith(ANSWERS)]
-    headers = {path: _header(path) for path in lists}
+    # a table that cannot be opened is reported when it is read
+    headers = {path: header_of(path) or list(SCHEMAS[0]) for path in lists}
     tables = [path for path in lists if any(schema <= set(headers[path]) for schema in SCHEMAS)]
     tables = tables or [path for path in lists if has_clip_labels(headers[path])]
     labels = dialect.label_filter(rule_options)
@@ -45,13 +55,3 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
         for path in lists:
             catalog.notes.add(Problem("unused_table", str(path), "other columns", expected, remedy))
     return catalog
-
-
-def _header(path: Path) -> list[str]:
-    """The columns that the first line of a table names."""
-    try:
-        with open_file(path) as file:
-            first = file.readline(1 << 12).decode("utf-8", "replace").lstrip("\ufeff")
-    except OSError:
-        return list(SCHEMAS[0])  # reported when it is read
-    return [name.strip().strip('"') for name in first.split(",")]

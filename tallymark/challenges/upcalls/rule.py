@@ -23,11 +23,15 @@ class RuleOptions:
     buffer_s: maximum distance in seconds between a detection and the call that it detects.
     hours: total length of the recordings, for false positives per hour; none if it is not known.
     labels: those of the truth that count, separated by commas, or `all`; `upcalls`: those for upcalls, and blank.
+    time_pattern: how file names state the start, e.g. %Y%m%d_%H%M%S; by default the usual forms are tried.
+    time_zone: of the recorders' clocks, e.g. UTC; behind a comma, the one to show times in.
     """
 
     buffer_s: float = 1.5
     hours: float | None = None
     labels: str = "upcalls"
+    time_pattern: str = ""
+    time_zone: str = ""
 
 
 OFFICIAL_HOURS = 25.0

@@ -23,7 +23,6 @@ from tallymark.modalities.audio.gallery import (
     read_spectrogram,
     select_windows,
 )
-from tallymark.modalities.audio.recording_names import parse_recording_name
 from tallymark.modalities.gallery import GalleryItem, annotations_of
 from tallymark.modalities.render import CameraImage, RateColumns
 from tallymark.modalities.survey import MediaStatistics, Survey, size_table
@@ -118,7 +117,7 @@ RENDERER = AudioRenderer()
 
 def _by_hour(catalog: Catalog, truth: Annotations[Events]) -> Chart | None:
     """Events by hour of the day, of the recordings whose names state when they started."""
-    names = [parse_recording_name(name) for name in catalog.items.ids]
+    names = [catalog.clock.parse(name) for name in catalog.items.ids]
     known = np.array([name.has_time for name in names], bool)
     if not known.any():
         return None
