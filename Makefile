@@ -10,13 +10,14 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 8 --dist load --maxschedchunk 1
 COVERAGE := --cov=tallymark --cov-report=term:skip-covered --cov-fail-under=96
 
-.PHONY: help venv demo test test-slow tests coverage lint types bench clean
+.PHONY: help venv demo test test-slow fuzz tests coverage lint types bench clean
 
 help:
 	@echo "make venv       create .venv with everything that development needs"
 	@echo "make demo       train and score tiny models of all challenges on synthetic data, in demo/"
 	@echo "make test       lint, types, and the tests that are not marked slow"
 	@echo "make test-slow  the other tests: the demo's trainings, the documentation, the wheel; CI runs them too"
+	@echo "make fuzz       damaged files of all kinds for MINUTES=10, with the figures of what was found"
 	@echo "make coverage   the tests that are not slow, with coverage; fails below the floor (CI runs it too)"
 	@echo "make lint       ruff check and ruff format --check"
 	@echo "make types      mypy"
@@ -45,6 +46,11 @@ tests: .venv/installed-dev
 
 test-slow: .venv/installed-dev
 	$(PYTEST) -m slow
+
+# Every case is made from its number: SEED=N begins with another, and what is found is kept in fuzz-findings/.
+fuzz: export OMP_NUM_THREADS := 1
+fuzz: .venv/installed-dev
+	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),10) --seed $(or $(SEED),0)
 
 # Tracing lines makes tests half as slow again, so that it is a target of its own; the tests that are not slow reach 98 %.
 coverage: .venv/installed-dev
