@@ -13,11 +13,12 @@ from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.event_labels import LabelFilter
 from tallymark.formats.event_tables import EventTable, by_stem, recording_of, spans, table_paths
-from tallymark.formats.parsing import first_line, parse_float, read_lines
+from tallymark.formats.parsing import parse_float
 from tallymark.formats.raven import is_raven
 from tallymark.geometry import Events
 from tallymark.io.audio import RECORDING
 from tallymark.io.folders import Folder
+from tallymark.io.texts import first_line, read_lines
 
 FIELDS = 3
 """Fields in a line: begin, end, text."""

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallymark.core.problems import Problem, Problems, clip
-from tallymark.formats.parsing import ParseError, read_lines, read_text
+from tallymark.formats.parsing import ParseError
 from tallymark.io.folders import Folder
+from tallymark.io.texts import read_lines, read_text
 
 if TYPE_CHECKING:
     import yaml

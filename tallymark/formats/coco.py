@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tallymark.core.problems import EVERY, Problem, Problems, clip
+from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.formats.coco_images import CocoFile, match_images
@@ -26,6 +26,7 @@ from tallymark.formats.parsing import ParseError
 from tallymark.geometry import Boxes, Geometry
 from tallymark.io.folders import Folder
 from tallymark.io.images import IMAGE
+from tallymark.io.json_text import show
 
 S = TypeVar("S")
 G = TypeVar("G", bound=Geometry)
@@ -110,9 +111,9 @@ def _parse_box(row: Json, size: tuple[float, float]) -> XYWH | None:
     box = tuple(as_float(value) for value in stated) if isinstance(stated, list) else ()
     if len(box) != 4 or not all(map(math.isfinite, box)):
         expected = "four finite numbers x, y, width, height"
-        raise ParseError("bad_box", f"bbox {clip(str(stated))}", expected, "correct or remove the annotation")
+        raise ParseError("bad_box", f"bbox {show(stated)}", expected, "correct or remove the annotation")
     if box[2] < 0 or box[3] < 0:
-        raise ParseError("bad_box", f"bbox {clip(str(stated))}", "width and height above 0", "correct the annotation")
+        raise ParseError("bad_box", f"bbox {show(stated)}", "width and height above 0", "correct the annotation")
     return box if box[2] and box[3] else None
 
 

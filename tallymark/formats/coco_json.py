@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tallymark.core.problems import Problem, Problems, clip
-from tallymark.formats.parsing import read_text
-from tallymark.io.archives import open_file
+from tallymark.io.json_text import (
+    REMEDY,
+    BadJson,
+    RepeatedKey,
+    decode_value,
+    line_at,
+    read_json_text,
+    skip_blanks,
+)
+from tallymark.io.texts import beginning
 
-BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:info|licenses|images|annotations|categories|type)"')
+BEGINNING = re.compile(r'\s*\{\s*"(?:info|licenses|images|annotations|categories|type)"')
 """How a COCO file begins, whichever list comes first."""
+NAMED_LISTS = re.compile(r'\s*\{.*"(?:images|annotations|categories)"\s*:\s*\[', re.S)
+"""What the beginning of a COCO file has in it if other keys come first."""
 LISTS = ("images", "annotations", "categories")
-WHITESPACE = re.compile(r"[ \t\r\n]*")
-DECODER = json.JSONDecoder()
 
 Json = dict[str, object]
 """A JSON object."""
@@ -33,28 +41,28 @@ def may_be_coco(path: Path) -> bool:
     """Whether a file has the name or the beginning of a COCO file."""
     if path.name.startswith("instances"):
         return True
-    try:
-        with open_file(path) as file:
-            return BEGINNING.match(file.read(1 << 10)) is not None
-    except OSError:
-        return False
+    text = beginning(path) or ""
+    return BEGINNING.match(text) is not None or NAMED_LISTS.match(text) is not None
 
 
 def read_lists(path: Path, problems: Problems) -> dict[str, JsonList] | None:
     """The lists of a COCO file by name. A syntax error is a problem; the objects before it are returned."""
-    text = read_text(path, problems)
+    text = read_json_text(path, problems, expected="a COCO file")
     if text is None:
         return None
     lists: dict[str, JsonList] = {}
+
+    def report(bad: BadJson) -> None:
+        remedy = "keep one of the two" if isinstance(bad, RepeatedKey) else REMEDY
+        problems.add(Problem("bad_json", str(path), bad.found, "JSON", remedy, line=bad.line))
+
+    reader = _Reader(text, lists, report)
     try:
-        others = _parse_object(text, lists)
-        if "images" in lists:
-            _report_others(others, text, path, problems)
-    except json.JSONDecodeError as error:
-        remedy = "download or write the file again: it may be truncated"
-        problems.add(Problem("bad_json", str(path), error.msg.lower(), "JSON", remedy, line=error.lineno))
-    except RecursionError:
-        problems.add(Problem("bad_json", str(path), "lists nested too deep", "a COCO file", "check the file"))
+        reader.read()
+    except BadJson as bad:
+        report(bad)
+    if "images" in lists:
+        _report_others(reader.others, text, path, problems)
     return lists
 
 
@@ -63,59 +71,82 @@ def _report_others(others: dict[str, int], text: str, path: Path, problems: Prob
     for key, position in others.items():
         found = f"{key}: {clip(text[position : position + 60])}"
         remedy = "write it as a list, or remove it"
-        line = text.count("\n", 0, position) + 1
+        line = line_at(text, position)
         problems.add(Problem("bad_json", str(path), found, f"a list of {key}", remedy, line=line))
 
 
-def _parse_object(text: str, lists: dict[str, JsonList]) -> dict[str, int]:
-    """Fill `lists` from the outer object; returns the positions of values other than lists or null."""
-    others: dict[str, int] = {}
-    position = _expect(text, 0, "{")
-    more = True
-    while more and text[position : position + 1] != "}":
-        key, position = DECODER.raw_decode(text, position)
-        position = _expect(text, _skip(text, position), ":")
-        if key in LISTS and text[position : position + 1] == "[":
-            position = _parse_list(text, position, lists.setdefault(key, JsonList()))
-        else:
+@dataclass
+class _Reader:
+    """Fills `lists` from the text of a file. others: the positions of values that should be lists and are not."""
+
+    text: str
+    lists: dict[str, JsonList]
+    report: Callable[[BadJson], None]
+    others: dict[str, int] = field(default_factory=dict)
+
+    def read(self) -> None:
+        """Read the outer object, and nothing after it."""
+        text = self.text
+        seen: set[object] = set()
+        position = self._expect(0, "{")
+        more = True
+        while more and text[position : position + 1] != "}":
             start = position
-            value, position = DECODER.raw_decode(text, position)
-            if key in LISTS and value is not None:
-                others[key] = start
-        position = _skip(text, position)
-        more = text[position : position + 1] == ","
-        position = _skip(text, position + more)
-    _expect(text, position, "}")
-    return others
+            key, position = decode_value(text, position)
+            if not isinstance(key, str):
+                raise BadJson(f"{clip(text[start : start + 60])} as a key", line_at(text, start))
+            if key in seen:
+                self.report(RepeatedKey(f"the key {clip(key)} twice", line_at(text, start)))
+            seen.add(key)
+            position = self._expect(position, ":")
+            if key in LISTS and text[position : position + 1] == "[":
+                position = self._read_list(position, self.lists.setdefault(key, JsonList()))
+            else:
+                start = position
+                value, position = self._value(position)
+                if key in LISTS and value is not None:
+                    self.others[key] = start
+            position = skip_blanks(text, position)
+            more = text[position : position + 1] == ","
+            position = skip_blanks(text, position + more)
+        position = self._expect(position, "}")
+        if position < len(text):
+            raise BadJson(f"{clip(text[position : position + 60])} after the end", line_at(text, position))
+
+    def _read_list(self, position: int, rows: JsonList) -> int:
+        """Append the values of a list to `rows`; returns the position after the list."""
+        text = self.text
+        line = 1
+        counted = 0
+        position = self._expect(position, "[")
+        more = True
+        while more and text[position : position + 1] != "]":
+            line += text.count("\n", counted, position)
+            counted = position
+            value, position = self._value(position)
+            if value is not _AMBIGUOUS:
+                rows.values.append(value)
+                rows.line.append(line)
+            position = skip_blanks(text, position)
+            more = text[position : position + 1] == ","
+            position = skip_blanks(text, position + more)
+        return self._expect(position, "]")
+
+    def _value(self, position: int) -> tuple[object, int]:
+        """The value at a position, and the position after it; an object with a key twice is reported and ambiguous."""
+        try:
+            return decode_value(self.text, position)
+        except RepeatedKey as bad:
+            self.report(bad)
+            return _AMBIGUOUS, decode_value(self.text, position, [])[1]
+
+    def _expect(self, position: int, mark: str) -> int:
+        """The position after a punctuation mark and the whitespace around it."""
+        position = skip_blanks(self.text, position)
+        if self.text[position : position + 1] != mark:
+            empty = not self.text.strip()
+            raise BadJson("an empty file" if empty else f"no '{mark}'", line_at(self.text, position))
+        return skip_blanks(self.text, position + 1)
 
 
-def _parse_list(text: str, position: int, rows: JsonList) -> int:
-    """Append the values of a list to `rows`; returns the position after the list."""
-    line = 1
-    counted = 0
-    position = _expect(text, position, "[")
-    more = True
-    while more and text[position : position + 1] != "]":
-        line += text.count("\n", counted, position)
-        counted = position
-        value, position = DECODER.raw_decode(text, position)
-        rows.values.append(value)
-        rows.line.append(line)
-        position = _skip(text, position)
-        more = text[position : position + 1] == ","
-        position = _skip(text, position + more)
-    return _expect(text, position, "]")
-
-
-def _skip(text: str, position: int) -> int:
-    """The position after whitespace."""
-    blanks = WHITESPACE.match(text, position)
-    return position if blanks is None else blanks.end()
-
-
-def _expect(text: str, position: int, mark: str) -> int:
-    """The position after a punctuation mark and the whitespace around it."""
-    position = _skip(text, position)
-    if text[position : position + 1] != mark:
-        raise json.JSONDecodeError(f"no '{mark}'", text, position)
-    return _skip(text, position + 1)
+_AMBIGUOUS = object()

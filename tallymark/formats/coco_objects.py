@@ -12,6 +12,7 @@ from tallymark.core.problems import Problem, Problems, clip
 from tallymark.formats.coco_images import CocoFile
 from tallymark.formats.coco_json import Json, JsonList
 from tallymark.formats.parsing import ParseError
+from tallymark.io.json_text import show
 
 S = TypeVar("S")
 Key = int | str
@@ -68,14 +69,15 @@ def _read_images(file: CocoFile[S], rows: JsonList, problems: Problems) -> dict[
         if key is None or name is None or not isinstance(row, dict):
             expected = "an image with id and file_name"
             remedy = "correct or remove the image"
-            problems.add(Problem("bad_image", str(file.path), clip(str(row)), expected, remedy, line=line))
+            problems.add(Problem("bad_image", str(file.path), show(row), expected, remedy, line=line))
             continue
         if key in image_of or name in by_name:
-            kind, found = ("duplicate_id", f"image id {key}") if key in image_of else ("duplicate_item", clip(name))
+            known = key in image_of
+            kind, found = ("duplicate_id", f"image id {show(key)}") if known else ("duplicate_item", clip(name))
             expected = "every image once"
             remedy = "remove one of the two"
             problems.add(Problem(kind, str(file.path), f"{found} again", expected, remedy, line=line, item=name))
-            if key in image_of:
+            if known:
                 continue
         image_of[key] = by_name.setdefault(name, len(file.names))
         if image_of[key] == len(file.names):
@@ -91,9 +93,9 @@ def _image_size(row: Json, name: str, path: Path, line: int, problems: Problems)
     if stated == (None, None):
         return np.nan, np.nan
     width, height = (as_float(value) for value in stated)
-    if width > 0 and height > 0:
+    if 0 < width < np.inf and 0 < height < np.inf:
         return width, height
-    found = f"width {clip(str(stated[0]))} and height {clip(str(stated[1]))}"
+    found = f"width {show(stated[0])} and height {show(stated[1])}"
     expected = "numbers of pixels above 0"
     problems.add(Problem("bad_size", str(path), found, expected, "correct or remove them", line=line, item=name))
     return np.nan, np.nan
@@ -106,9 +108,9 @@ def _read_categories(path: Path, rows: JsonList, problems: Problems) -> dict[Key
         key, name = _key_and_text(row, "name")
         if key is None or name is None:
             expected = "a category with id and name"
-            problems.add(Problem("bad_class", str(path), clip(str(row)), expected, "correct the category", line=line))
+            problems.add(Problem("bad_class", str(path), show(row), expected, "correct the category", line=line))
         elif key in categories:
-            found = f"category id {key} again"
+            found = f"category id {show(key)} again"
             remedy = "remove one of the two"
             problems.add(Problem("duplicate_id", str(path), found, "every category once", remedy, line=line))
         else:
@@ -120,10 +122,10 @@ def _as_annotation(row: object, seen: set[Key]) -> Json:
     """An entry of `annotations`, whose id, if it has one, must not be in `seen`."""
     if not isinstance(row, dict):
         expected = "an object with image_id and bbox"
-        raise ParseError("bad_annotation", clip(str(row)), expected, "correct or remove it")
+        raise ParseError("bad_annotation", show(row), expected, "correct or remove it")
     key = _as_key(row.get("id"))
     if key is not None and key in seen:
-        found = f"annotation id {key} again"
+        found = f"annotation id {show(key)} again"
         raise ParseError("duplicate_id", found, "every annotation once", "remove one of the two")
     if key is not None:
         seen.add(key)
@@ -142,7 +144,7 @@ def _reference(row: Json, field: str, known: dict[Key, S]) -> Key:
     key = _as_key(row.get(field))
     if key is None or key not in known:
         kind, expected, remedy = REFERENCES[field]
-        raise ParseError(kind, f"{field} {clip(str(row.get(field)))}", expected, remedy)
+        raise ParseError(kind, f"{field} {show(row.get(field))}", expected, remedy)
     return key
 
 

@@ -9,11 +9,18 @@ import numpy as np
 from tallymark.core.problems import clip
 from tallymark.formats.parsing import ParseError
 from tallymark.geometry import Masks
+from tallymark.io.json_text import show
 
 Runs = tuple[np.ndarray, np.ndarray]
 """Starts and lengths in ascending order; pixel 0 is the upper left one, pixel 1 the one below it (column-major)."""
 ZERO = 48
 """The character code of zero in compressed RLE."""
+LONGEST_COUNT = 60
+"""Bits of a number in compressed RLE."""
+MOST_PIXELS = 1e6
+"""How far from the origin a corner may be."""
+MOST_CROSSINGS = 1 << 25
+"""How often the edges of a polygon may cross columns of pixels: a zigzag would take any amount of memory."""
 REMEDY = "export the mask again"
 
 
@@ -24,13 +31,13 @@ def parse_segmentation(segmentation: object, shape: tuple[int, int]) -> Runs:
         counts = segmentation.get("counts")
         if size != list(shape):
             expected = f"[{shape[0]}, {shape[1]}], height and width of the images"
-            raise ParseError("wrong_size", f"size {clip(str(size))}", expected, "read with shape=HEIGHTxWIDTH")
+            raise ParseError("wrong_size", f"size {show(size)}", expected, "read with shape=HEIGHTxWIDTH")
         return parse_counts(decode_counts(counts) if isinstance(counts, str) else counts, shape)
     if isinstance(segmentation, list) and segmentation:
         polygons = segmentation if isinstance(segmentation[0], list) else [segmentation]
         return union([rasterize(_corners(polygon), shape) for polygon in polygons])
     expected = "a list of polygons, or an RLE with size and counts"
-    raise ParseError("no_mask", clip(str(segmentation)), expected, "give the annotation a segmentation")
+    raise ParseError("no_mask", show(segmentation), expected, "give the annotation a segmentation")
 
 
 def decode_counts(text: str) -> list[int]:
@@ -47,6 +54,8 @@ def decode_counts(text: str) -> list[int]:
             raise ParseError("bad_rle", f"{clip(character)} in counts", "characters from 0 to o", REMEDY)
         value |= (code & 31) << shift
         shift += 5
+        if shift > LONGEST_COUNT:
+            raise ParseError("bad_rle", f"a number of over {LONGEST_COUNT} bits in counts", "numbers of pixels", REMEDY)
         if code & 32:
             continue
         if code & 16:
@@ -73,11 +82,11 @@ def encode_counts(counts: Sequence[int]) -> str:
 def parse_counts(counts: object, shape: tuple[int, int]) -> Runs:
     """Runs from an uncompressed RLE: alternating lengths of background and mask, starting with background."""
     height, width = shape
-    if not isinstance(counts, list) or not all(isinstance(count, int) and count >= 0 for count in counts):
-        raise ParseError("bad_rle", clip(str(counts)), "integers of at least 0", REMEDY)
+    if not isinstance(counts, list) or not all(type(count) is int and count >= 0 for count in counts):
+        raise ParseError("bad_rle", show(counts), "integers of at least 0", REMEDY)
     if sum(counts) != height * width:
         expected = f"{height * width} pixels ({height} x {width})"
-        raise ParseError("bad_rle", f"counts of {sum(counts)} pixels", expected, REMEDY)
+        raise ParseError("bad_rle", f"counts of {show(sum(counts))} pixels", expected, REMEDY)
     ends = np.cumsum(np.array(counts, np.int64))
     length = np.array(counts[1::2], np.int64)
     start = ends[1::2] - length
@@ -108,6 +117,9 @@ def rasterize(corners: np.ndarray, shape: tuple[int, int]) -> Runs:
     first = np.clip(np.ceil(np.minimum(x0, x1)), 0, width).astype(np.int64)
     stop = np.clip(np.ceil(np.maximum(x0, x1)), 0, width).astype(np.int64)
     count = stop - first
+    if count.sum() > MOST_CROSSINGS:
+        found, expected = f"a polygon of {len(corners):,} corners", "an outline"
+        raise ParseError("bad_polygon", found, expected, "export the mask as RLE")
     edge = np.repeat(np.arange(len(count)), count)
     column = np.arange(len(edge)) - np.repeat(np.cumsum(count) - count, count) + first[edge]
     along = (column - x0[edge]) / (x1 - x0)[edge]
@@ -146,10 +158,11 @@ def _corners(polygon: object) -> np.ndarray:
     """The (n, 2) corners of a polygon that is a flat list x, y, x, y, …"""
     expected = "x, y of at least three corners"
     remedy = "correct or remove the polygon"
+    numbers = polygon if isinstance(polygon, list) and set(map(type, polygon)) <= {int, float} else []
     try:
-        values = np.array(polygon, float)
-    except (TypeError, ValueError, OverflowError):
-        raise ParseError("bad_polygon", clip(str(polygon)), expected, remedy) from None
-    if values.ndim != 1 or len(values) % 2 or len(values) < 6 or not np.isfinite(values).all():
-        raise ParseError("bad_polygon", clip(str(polygon)), expected, remedy)
+        values = np.array(numbers, float)
+    except OverflowError:
+        values = np.empty(0)
+    if len(values) % 2 or len(values) < 6 or not (np.abs(values) < MOST_PIXELS).all():
+        raise ParseError("bad_polygon", show(polygon), expected, remedy)
     return values.reshape(-1, 2)

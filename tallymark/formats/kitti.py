@@ -20,12 +20,13 @@ from tallymark.core.problems import EVERY, Problem, Problems, clip, nearest
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.formats.entries import Entry, catalog_of, items_of
-from tallymark.formats.parsing import ParseError, parse_float, read_lines
+from tallymark.formats.parsing import ParseError, parse_float
 from tallymark.geometry import Cuboids
 from tallymark.io.archive_listing import merged
 from tallymark.io.archives import is_file
 from tallymark.io.folders import LIDAR_SUFFIXES, Folder, distinct_names, split_of_path
 from tallymark.io.lidar import SWEEP, inspect_sweep
+from tallymark.io.texts import read_lines
 
 COLUMNS = 4
 KITTI_SWEEP = replace(SWEEP, inspect=partial(inspect_sweep, columns=COLUMNS))

@@ -8,7 +8,6 @@ of a rotation is kept. Velocities and attributes are not read, and written as 0 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,9 @@ import numpy as np
 from tallymark.core.problems import Problem, Problems, clip, nearest
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
-from tallymark.formats.parsing import read_text
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import quaternion_from_yaw, yaw_from_quaternion
+from tallymark.io.json_text import REMEDY, BadJson, parse_json, read_json_text, show
 
 META = {"use_camera": False, "use_lidar": True, "use_radar": False, "use_map": False, "use_external": False}
 """The sensors that the detections are based on."""
@@ -85,7 +84,7 @@ def read_nuscenes(
         for row, detection in enumerate(rows, start=1):
             numbers = _numbers(detection)
             if numbers is None:
-                problems.add(_problem(path, token, row, "bad_record", json.dumps(detection)))
+                problems.add(_problem(path, token, row, "bad_record", show(detection)))
                 continue
             item.append(at)
             number.append(row)
@@ -99,7 +98,8 @@ def read_nuscenes(
     fault = _faults(table, label)
     for at in np.flatnonzero(fault != "").tolist():
         found = names[at] if fault[at] == "unknown_class" else " ".join(f"{value:g}" for value in values[at])
-        problems.add(_problem(path, tokens[item[at]], number[at], str(fault[at]), found, nearest(names[at], known)))
+        hint = nearest(names[at], known)
+        problems.add(_problem(path, tokens[item[at]], number[at], str(fault[at]), clip(found), hint))
     kept = np.flatnonzero(fault == "")
     return Annotations.from_rows(
         Items.of(tokens),
@@ -120,33 +120,24 @@ def _faults(table: np.ndarray, label: np.ndarray) -> np.ndarray:
 
 def _results(path: Path, problems: Problems) -> dict[str, list[Any]] | None:
     """The lists of detections by sample; None, with a problem, if the file has none."""
-    text = read_text(path, problems)
+    text = read_json_text(path, problems)
     if text is None:
         return None
     repeated: list[str] = []
-
-    def note_repeated(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        keys = dict(pairs)
-        if len(keys) < len(pairs):  # the last value of each key is kept
-            repeated.extend(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        return keys
-
-    expected = "JSON"
-    remedy = "write the file again: it may be truncated"
     try:
-        document = json.loads(text, object_pairs_hook=note_repeated)
-    except json.JSONDecodeError as error:
-        problems.add(Problem("bad_json", str(path), error.msg.lower(), expected, remedy, line=error.lineno))
-        return None
-    except RecursionError:
-        problems.add(Problem("bad_json", str(path), "lists nested too deep", expected, remedy))
+        document = parse_json(text, repeated)
+    except BadJson as bad:
+        problems.add(Problem("bad_json", str(path), bad.found, "JSON", REMEDY, line=bad.line))
         return None
     results = document.get("results") if isinstance(document, dict) else None
     if isinstance(results, dict) and all(isinstance(rows, list) for rows in results.values()):
-        for name in filter(results.__contains__, repeated):
-            remedy = "put all its detections in one list"
-            found = f"{clip(name)} again"
-            problems.add(Problem("duplicate_id", str(path), found, "each sample once", remedy, item=name))
+        for name in repeated:
+            if name in results:
+                found, remedy = f"{clip(name)} again", "put all its detections in one list"
+                problems.add(Problem("duplicate_id", str(path), found, "each sample once", remedy, item=name))
+            else:
+                found, remedy = f"the key {clip(name)} twice in an object", "keep one of the two"
+                problems.add(Problem("bad_json", str(path), found, "every key once", remedy))
         return results
     expected = '"results": a list of detections for each sample'
     remedy = "write the results format of nuScenes' detection task"
@@ -169,4 +160,4 @@ def _numbers(detection: Any) -> list[float] | None:
 
 def _problem(path: str | Path, token: str, number: int, kind: str, found: str, hint: str = "") -> Problem:
     expected, remedy = EXPECTED[kind]
-    return Problem(kind, str(path), clip(found), expected, remedy or hint, item=token, number=number)
+    return Problem(kind, str(path), found, expected, remedy or hint, item=token, number=number)

@@ -15,9 +15,10 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.event_labels import LabelFilter
 from tallymark.formats.entries import base_name
 from tallymark.formats.event_tables import EventTable, spans, table_paths
-from tallymark.formats.parsing import ParseError, first_line, parse_float, read_lines
+from tallymark.formats.parsing import ParseError, parse_float
 from tallymark.geometry import Events
 from tallymark.io.folders import Folder
+from tallymark.io.texts import first_line, read_lines
 
 SUFFIXES = {".txt", ".tsv"}
 NUMBER = "Selection"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Set
 from pathlib import Path
 
-from tallymark.formats.parsing import HEADER_BYTES, parse_float
-from tallymark.io.archives import open_file
+from tallymark.formats.parsing import parse_float
+from tallymark.io.texts import beginning
 
 BY_SUFFIX = {
     ".tfrecord": "TFRecord",
@@ -67,7 +67,7 @@ def annotation_format(path: Path, media_stems: Set[str], *, doubtful: bool) -> s
     suffix = path.suffix.lower()
     if suffix in BY_SUFFIX:
         return BY_SUFFIX[suffix] if doubtful else None
-    text = _beginning(path)
+    text = beginning(path) or ""
     for name, pattern in BY_START.get(suffix, ()):
         if pattern.search(text):
             return name
@@ -83,12 +83,3 @@ def annotation_format(path: Path, media_stems: Set[str], *, doubtful: bool) -> s
         numbers = [parse_float(token) for token in first.split()]
         return "YOLO" if len(numbers) >= 5 and all(number == number for number in numbers) else None
     return None
-
-
-def _beginning(path: Path) -> str:
-    """The first bytes of a file as text; empty if it cannot be opened."""
-    try:
-        with open_file(path) as file:
-            return file.read(HEADER_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""

@@ -18,25 +18,22 @@ from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.formats.entries import Entry, catalog_of, items_of
-from tallymark.formats.parsing import HEADER_BYTES, ParseError, read_lines
+from tallymark.formats.parsing import ParseError
 from tallymark.formats.voc_xml import VocFile, parse_voc
 from tallymark.geometry import Boxes
-from tallymark.io.archives import open_file, read_bytes
+from tallymark.io.archives import read_bytes
 from tallymark.io.finder import Finder
 from tallymark.io.folders import Folder, distinct_names, split_of_path
 from tallymark.io.images import IMAGE
+from tallymark.io.texts import beginning, read_lines
 
-ROOT_ELEMENT = re.compile(rb"<annotation[\s>]")
+ROOT_ELEMENT = re.compile(r"<annotation[\s>]")
 SPLITS = ("train", "val", "test")
 
 
 def is_voc(path: Path) -> bool:
     """Whether an XML file begins as one of Pascal VOC does."""
-    try:
-        with open_file(path) as file:
-            return ROOT_ELEMENT.search(file.read(HEADER_BYTES)) is not None
-    except OSError:
-        return False
+    return ROOT_ELEMENT.search(beginning(path) or "") is not None
 
 
 def read_voc(listed: Folder, problems: Problems) -> Catalog | None:

@@ -18,13 +18,14 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.formats.class_names import read_class_names
 from tallymark.formats.entries import Entry, catalog_of, items_of
-from tallymark.formats.parsing import ParseError, first_line, parse_float, read_lines
+from tallymark.formats.parsing import ParseError, parse_float
 from tallymark.geometry import Boxes
 from tallymark.geometry.labels import MOST_CLASSES
 from tallymark.io.archive_listing import as_unpacked
 from tallymark.io.folders import Folder, distinct_names, split_of_path
 from tallymark.io.images import IMAGE, image_size
 from tallymark.io.media import BadMedia
+from tallymark.io.texts import first_line, read_lines
 
 TOLERANCE = 1e-3
 """How far outside the image a relative coordinate may be: labels are rounded, and drawn beyond the border."""

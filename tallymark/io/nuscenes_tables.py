@@ -5,11 +5,10 @@ Thirteen tables; a row is a flat object with a `token`, by which other tables re
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,18 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from tallymark.core.problems import Problem, Problems, clip
-from tallymark.io.archives import file_status, is_file, open_file, packed_table, read_bytes
+from tallymark.io.archives import file_status, is_file, open_file, packed_table
 from tallymark.io.folders import open_folder
+from tallymark.io.json_text import (
+    BadJson,
+    RepeatedKey,
+    decode_value,
+    line_at,
+    read_json,
+    read_json_text,
+    show,
+    skip_blanks,
+)
 
 TEXT, NUMBER, NUMBERS, WORDS = pl.String, pl.Float64, pl.List(pl.Float64), pl.List(pl.String)
 Schema = dict[str, pl.DataType | type[pl.DataType]]
@@ -77,6 +86,9 @@ REFERENCES = [
 CHUNK = 1 << 24
 BETWEEN = re.compile(rb"\}\s*,\s*\{")
 GAP = re.compile(r"[\s,]*")
+HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
+"""An escape that may be half of a character, which polars would replace by another."""
+EXPECTED, REMEDY = "a list of objects", "unzip it again; the rows before the error are used"
 
 Tables = dict[str, pl.DataFrame]
 
@@ -105,13 +117,27 @@ def _read(path: Path, schema: Schema, problems: Problems) -> pl.DataFrame:
     try:
         if not _is_list(path):
             return _read_by_row(path, schema, problems)
-        return pl.concat([none, *(pl.read_ndjson(chunk, schema=schema) for chunk in _objects(path))])
-    except PolarsError:
+        return pl.concat([none, *(_read_chunk(chunk, schema) for chunk in _objects(path))])
+    except (PolarsError, _Doubtful):
         return _read_by_row(path, schema, problems)
     except OSError as error:
         found = (error.strerror or type(error).__name__).lower()
         problems.add(Problem("unreadable", str(path), found, "a table", "check its permissions"))
         return none
+
+
+class _Doubtful(Exception):
+    """Rows that polars parses to something else than what they say."""
+
+
+def _read_chunk(chunk: bytes, schema: Schema) -> pl.DataFrame:
+    """The columns of lines of one object each. Of a key that occurs twice, polars would keep one silently."""
+    if HALF_CHARACTER.search(chunk):
+        raise _Doubtful
+    table = pl.read_ndjson(chunk, schema=schema)
+    if any(chunk.count(f'"{name}"'.encode()) > table.height for name in schema):
+        raise _Doubtful
+    return table
 
 
 def _is_list(path: Path) -> bool:
@@ -138,33 +164,49 @@ def _objects(path: Path) -> Iterator[bytes]:
 
 def _read_by_row(path: Path, schema: Schema, problems: Problems) -> pl.DataFrame:
     """The slow path: every object up to the first syntax error, with null for values of the wrong type."""
-    text = read_bytes(path).decode("utf-8-sig", "replace").strip()
-    rows, found = _values(text)
-    if not found and not all(isinstance(row, dict) for row in rows):
-        found = "values that are not objects"
-    if found:
-        expected, remedy = "a list of objects", "unzip it again; the rows before the error are used"
-        problems.add(Problem("bad_json", str(path), found, expected, remedy))
+    text = read_json_text(path, problems, expected=EXPECTED)
+    if text is None:
+        return pl.DataFrame(schema=schema)
+
+    def report(found: str, line: int | None = None) -> None:
+        problems.add(Problem("bad_json", str(path), found, EXPECTED, REMEDY, line=line))
+
+    rows: list[object] = []
+    try:
+        rows.extend(_values(text, report))
+    except BadJson as bad:
+        report(bad.found, bad.line)
     objects = [row for row in rows if isinstance(row, dict)]
+    if len(objects) < len(rows):
+        report("values that are not objects")
     columns = {name: [_typed(row.get(name), dtype) for row in objects] for name, dtype in schema.items()}
+    for name in OPTIONAL & schema.keys():  # without a value they are empty, but not with one of another type
+        for row, value in zip(objects, columns[name], strict=True):
+            if value is None and row.get(name) is not None:
+                found, remedy = f"{name} {show(row[name])} in row {show(row.get('token'))}", "correct the row"
+                problems.add(Problem("bad_row", str(path), found, "a valid value in every column", remedy))
     return pl.DataFrame(columns, schema=schema)
 
 
-def _values(text: str) -> tuple[list[Any], str]:
-    """The values of a JSON list, and the syntax error that ends it, if any."""
-    if not text.startswith("["):
-        return [], clip(text) if text else "an empty file"
-    rows: list[Any] = []
-    decoder, at = json.JSONDecoder(), 1
-    while True:
-        at = GAP.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty string too
-        if text[at : at + 1] == "]":
-            return rows, ""
+def _values(text: str, report: Callable[[str, int | None], None]) -> Iterator[object]:
+    """The values of a JSON list up to the first syntax error, a `BadJson`; rows with a key twice are reported."""
+    at = skip_blanks(text, 0)
+    if text[at : at + 1] != "[":
+        raise BadJson(clip(text[at : at + 60]) if text.strip() else "an empty file", line_at(text, at))
+    at += 1
+    while text[(at := _skip_separators(text, at)) : at + 1] != "]":
         try:
-            row, at = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as bad:
-            return rows, str(bad)
-        rows.append(row)
+            row, at = decode_value(text, at)
+            yield row
+        except RepeatedKey as bad:
+            report(bad.found, bad.line)
+            _, at = decode_value(text, at, [])
+    if (at := skip_blanks(text, at + 1)) < len(text):
+        raise BadJson(f"{clip(text[at : at + 60])} after the end", line_at(text, at))
+
+
+def _skip_separators(text: str, at: int) -> int:
+    return GAP.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty string too
 
 
 def _typed(value: object, dtype: object) -> object:
@@ -258,14 +300,16 @@ def sample_tokens(folder: Path, problems: Problems) -> list[str]:
             Problem("empty_folder", str(folder), "no sample.json", "the tables of a data set", "name their folder")
         )
         return []
-    try:
-        samples = json.loads(read_bytes(tables[0]))
-        return [str(sample["token"]) for sample in samples]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        what = f"{type(error).__name__}: {error}"
-        expected, remedy = "a list of samples with a token each", "unzip the tables again"
-        problems.add(Problem("bad_json", str(tables[0]), what, expected, remedy))
+    expected, remedy = "a list of samples with a token each", "unzip the tables again"
+    samples = read_json(tables[0], problems, expected=expected, remedy=remedy)
+    if samples is None:
         return []
+    rows = samples if isinstance(samples, list) else [samples]
+    tokens = [row.get("token") if isinstance(row, dict) else None for row in rows]
+    bad = [row for row, token in zip(rows, tokens, strict=True) if not isinstance(token, str)]
+    file = str(tables[0])
+    problems.add_each("bad_json", file, bad, lambda row: Problem("bad_json", file, show(row), expected, remedy))
+    return [token for token in tokens if isinstance(token, str)]
 
 
 def is_json(path: str | Path) -> bool:

@@ -160,7 +160,12 @@ def test_aliases_do_not_multiply(tmp_path: Path) -> None:
     only(problems, "bad_class")
 
 
-@pytest.mark.parametrize("data", [b"\xff\xfen\x00a\x00", b"names: [a\0b]"])
+def test_utf16_is_read(tmp_path: Path) -> None:
+    (tmp_path / "data.yaml").write_bytes("names: [épi, b]".encode("utf-16"))
+    assert read_class_names(listing(tmp_path), Problems()) == ("épi", "b")
+
+
+@pytest.mark.parametrize("data", ["names: [a]".encode("utf-16")[:-1], b"names: [a\0b]"])
 def test_other_encodings_are_problems(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "data.yaml").write_bytes(data)
     problems = Problems()
