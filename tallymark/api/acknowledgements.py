@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from tallymark.core.outputs import write_text
 from tallymark.core.problems import Problem, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge
@@ -95,7 +96,7 @@ def write_acknowledgements(
     for title, lines in sections.items():
         if lines:
             text += f"\n## {title}\n\n" + "".join(f"- {line}\n" for line in lines)
-    (run / ACKNOWLEDGEMENTS).write_text(text, encoding="utf-8")
+    write_text(run / ACKNOWLEDGEMENTS, text)
 
 
 def _weights(source: str) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallymark.core.options import SceneOptions, parse_options
+from tallymark.core.outputs import filling, holds_files, writing_to
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, challenge
 from tallymark.data.catalog import Catalog
@@ -147,15 +148,16 @@ def synth(
 
     scenes = parse_scene_options(name, scene_options)
     path = Path(folder)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+    if path.exists() and (not path.is_dir() or holds_files(path)):
         remedy = "name a new folder: two data sets in one folder would be read as one"
         raise BadInput(Problem("not_empty", str(path), "files", "a new or empty folder", remedy))
     if items < 1 or seed < 0:
         found, expected = f"items={items}, seed={seed}", "items from 1 on and a seed from 0 on"
         raise BadInput(Problem("bad_option", "synth", found, expected, "give e.g. items=50, seed=0"))
-    challenge(name).module("synth").write(path, items, seed, scenes)
-    if zipped:
-        pack(path, scenes.package)
+    with filling(path) as unfinished, writing_to(unfinished):
+        challenge(name).module("synth").write(unfinished, items, seed, scenes)
+        if zipped:
+            pack(unfinished, scenes.package)
     return scenes.rule_options
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import platform
-import shutil
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import tallymark
@@ -17,6 +15,7 @@ from tallymark.api import kit_predict
 from tallymark.api.data import PathLike
 from tallymark.api.models import find_models, open_model
 from tallymark.api.wheels import download, pack
+from tallymark.core.outputs import filling, holds_files, make_folder, write_bytes, write_text
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.registry import Challenge, challenge
 from tallymark.inference.run import MODEL, SCORE
@@ -71,19 +70,13 @@ def kit(model: PathLike, out: PathLike, *, minutes: float | None = None, python:
     python: the version of Python on the other machine, e.g. `3.11`, if that is a Linux machine other than this one.
     """
     folder = Path(out)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or holds_files(folder)):
         raise BadInput(Problem("not_empty", str(out), "files", "a new or empty folder", "name a new folder"))
     models = find_models(model)
     what = challenge(open_model(models[0]).metadata.challenge)
     packages = _packages(what)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
-    try:
+    with filling(folder) as unfinished:
         _fill(unfinished, what, models, Path(model), packages, minutes, python)
-        unfinished.chmod(0o755)
-        unfinished.replace(folder)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
     sizes = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
     wheels = sum(path.suffix == ".whl" for path in sizes)
     return Kit(folder, what.submission_name or SUBMISSION, wheels, sum(sizes.values()))
@@ -99,17 +92,17 @@ def _fill(
     python: str | None,
 ) -> None:
     """Write all files of a kit."""
-    (folder / "wheels").mkdir()
-    download([pack(one, package, folder / "wheels") for one, package in packages], folder / "wheels", python)
+    wheels = make_folder(folder / "wheels")
+    download([pack(one, package, wheels) for one, package in packages], wheels, python)
     _copy_models(models, source, folder / "model")
     submission = what.submission_name or SUBMISSION
     requirements = [f"{one.name}=={one.version}" for one, _ in packages]
     facts = {"challenge": what.name, "submission": submission, "requirements": requirements, "minutes": minutes}
     _write_json(folder / "kit.json", facts)
-    shutil.copyfile(kit_predict.__file__, folder / "predict.py")
+    _copy(Path(kit_predict.__file__), folder / "predict.py")
     cells = [cell.format(minutes=minutes, submission=submission) for cell in CELLS]
     _write_json(folder / "notebook.ipynb", notebook(cells))
-    (folder / "README.md").write_text(_readme(what, submission, python))
+    write_text(folder / "README.md", _readme(what, submission, python))
 
 
 def _packages(what: Challenge) -> list[tuple[Distribution, Path]]:
@@ -130,12 +123,11 @@ def _copy_models(models: list[Path], source: Path, folder: Path) -> None:
     """The models under the names that a run gives them, and what a reader may want to know of them."""
     for number, path in enumerate(models):
         place = folder if len(models) == 1 else folder / f"fold-{number}"
-        place.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, place / MODEL)
+        _copy(path, make_folder(place) / MODEL)
     beside = source if source.is_dir() and source in models[0].parents else models[0].parent
     for name in COPIED:
         if (beside / name).exists():
-            shutil.copyfile(beside / name, folder / name)
+            _copy(beside / name, folder / name)
 
 
 def notebook(cells: list[str]) -> dict[str, Any]:
@@ -169,4 +161,8 @@ def _readme(what: Challenge, submission: str, python: str | None) -> str:
 
 
 def _write_json(path: Path, value: object) -> None:
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def _copy(source: Path, target: Path) -> None:
+    write_bytes(target, source.read_bytes())

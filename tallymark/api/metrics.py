@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tallymark.core.outputs import write_bytes
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.registry import challenge
 
@@ -30,5 +31,5 @@ def export_metrics(name: str, path: PathLike | None = None) -> Path:
     out = Path(script.name if path is None else path)
     if out.is_dir():
         out = out / script.name
-    out.write_bytes(script.read_bytes())
+    write_bytes(out, script.read_bytes())
     return out

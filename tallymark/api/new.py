@@ -9,6 +9,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from tallymark.core.outputs import filling, holds_files, make_folder, write_text
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.registry import challenge_names
 
@@ -34,9 +35,10 @@ def new(name: str, folder: PathLike | None = None) -> Path:
     """
     _check_name(name)
     out = Path(name if folder is None else folder)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if out.exists() and (not out.is_dir() or holds_files(out)):
         raise BadInput(Problem("not_empty", str(out), "files", "a new or empty folder", "name a new folder with --out"))
-    _write(files("tallymark.api") / "skeleton", out, name)
+    with filling(out) as unfinished:
+        _write(files("tallymark.api") / "skeleton", unfinished, name)
     return out
 
 
@@ -53,10 +55,10 @@ def _check_name(name: str) -> None:
 
 def _write(source: Traversable, target: Path, name: str) -> None:
     """Write a folder of the skeleton: `package` under the name of the challenge, files without their suffix `.txt`."""
-    target.mkdir(parents=True, exist_ok=True)
+    make_folder(target)
     for entry in source.iterdir():
         if entry.is_dir():
             _write(entry, target / (name if entry.name == "package" else entry.name), name)
         elif entry.name.endswith(".txt"):
             text = entry.read_text("utf-8").replace(EXAMPLE_TITLE, name.replace("_", " ").capitalize())
-            (target / entry.name.removesuffix(".txt")).write_text(text.replace(EXAMPLE, name), "utf-8")
+            write_text(target / entry.name.removesuffix(".txt"), text.replace(EXAMPLE, name))

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from tallymark.core.outputs import replacing
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, Scoring, challenge
 from tallymark.data.annotations import Annotations
@@ -15,7 +16,7 @@ from tallymark.scoring.alignment import PathLike, expected_items, read_pairs
 from tallymark.scoring.baseline import beside_baseline
 from tallymark.scoring.compare import RESAMPLES, Comparison, compare_scores
 from tallymark.scoring.score import Score
-from tallymark.submission.dialect import Change, write_submission
+from tallymark.submission.dialect import Change, check_written, write_submission
 from tallymark.submission.repair import repair_file
 
 if TYPE_CHECKING:
@@ -136,9 +137,9 @@ def repair(
         readable = what.dialect.read(submission, chosen, Problems())
         like = Items.of([]) if readable is None else readable.items
         expected = problems.checked(expected_items(what, against, chosen, like, problems)).ids.to_list()
-    changes = repair_file(what.dialect, submission, out, expected, chosen, what.suffix_optional)
-    what.dialect.read(out, chosen, problems)
-    problems.raise_if_any()
+    with replacing(out) as unchecked:
+        changes = repair_file(what.dialect, submission, unchecked, expected, chosen, what.suffix_optional)
+        check_written(what.dialect, unchecked, chosen)
     return changes
 
 

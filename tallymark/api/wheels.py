@@ -12,6 +12,7 @@ from importlib.metadata import Distribution, distributions
 from importlib.util import find_spec
 from pathlib import Path
 
+from tallymark.core.outputs import replacing
 from tallymark.core.problems import BadInput, Problem
 
 TAG = "py3-none-any"
@@ -34,7 +35,7 @@ def pack(distribution: Distribution, package: Path, folder: Path) -> Path:
     record = [f"{file},sha256={_digest(data)},{len(data)}" for file, data in content.items()]
     content[f"{about}/RECORD"] = "\n".join([*record, f"{about}/RECORD,,", ""]).encode()
     path = folder / f"{name}-{version}-{TAG}.whl"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+    with replacing(path) as unfinished, zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as wheel:
         for file, data in content.items():
             wheel.writestr(zipfile.ZipInfo(file), data, zipfile.ZIP_DEFLATED)  # without times: the same bytes each time
     return path

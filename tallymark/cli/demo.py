@@ -17,6 +17,7 @@ from tallymark.api.score import score
 from tallymark.core.console import show_problems, show_table
 from tallymark.core.humanize import plural
 from tallymark.core.options import SceneOptions
+from tallymark.core.outputs import make_folder, write_bytes, writing_to
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, all_challenges, challenge
 
@@ -65,8 +66,7 @@ def _claim(out: Path) -> None:
     if out.exists() and not (out / MARK).exists() and (not out.is_dir() or any(out.iterdir())):
         expected, remedy = "a new folder, or one of an earlier demo", "name a new folder with --out"
         raise BadInput(Problem("not_empty", str(out), "other files", expected, remedy))
-    out.mkdir(parents=True, exist_ok=True)
-    (out / MARK).touch()
+    write_bytes(make_folder(out) / MARK, b"")
 
 
 def _make_data(what: Challenge, folder: Path, console: Console) -> Path:
@@ -104,7 +104,8 @@ def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console
     trained = folder / "run"
     submission = folder / "predicted.csv"
     if trained.exists():
-        shutil.rmtree(trained)
+        with writing_to(trained):
+            shutil.rmtree(trained)
     _print(console, f"training {trained} (preset tiny)")
     # Tiny networks gain nothing from a second thread, and lose a lot where another process uses that core.
     models.train(what.name, data, trained, preset="tiny", threads=1, rule_options=rule_options, **recipe)
@@ -127,7 +128,8 @@ def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console
 
 def _score_example(what: Challenge, folder: Path, console: Console) -> None:
     """Check and score the example files of a challenge."""
-    shutil.copytree(what.folder / "example", folder, dirs_exist_ok=True)
+    with writing_to(folder):
+        shutil.copytree(what.folder / "example", folder, dirs_exist_ok=True)
     truth = folder / "truth.csv"
     submission = folder / "submission.csv"
     checked = check(what.name, submission)

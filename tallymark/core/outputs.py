@@ -7,8 +7,10 @@ under the name of a whole one. What cannot be written is a `BadInput` with the f
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -29,7 +31,10 @@ REMEDIES = {
     errno.ENAMETOOLONG: "choose a shorter name",
 }
 UNFINISHED = ".unfinished"
-"""Suffix of files that are being written; a kill may leave some, which nothing reads."""
+"""Suffix of files and folders that are being written; a kill may leave some, which nothing reads."""
+NOT_SYNCED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP}
+"""What file systems answer that cannot bring a file to the disk on request."""
+_numbers = itertools.count()
 
 
 @contextmanager
@@ -39,24 +44,61 @@ def replacing(path: str | Path, *, sync: bool = True) -> Iterator[Path]:
     sync: wait until it is on the disk; not needed where a set of many files is worth nothing without the last.
     """
     target = Path(os.path.realpath(path))  # a link stays a link
-    with writing_to(path):
-        if _is_special(target):
-            yield target  # /dev/stdout, a pipe: nothing to keep, nothing to rename
-            return
-        unfinished = target.with_name(f".{target.name[:80]}.{os.getpid()}{UNFINISHED}")
-        try:
+    if target.suffix == UNFINISHED:  # whoever made it will rename it
+        with writing_to(path):
+            yield Path(path)
+        return
+    if is_special(path):
+        with writing_to(path):
+            yield Path(path)  # /dev/stdout, a pipe: nothing to keep, nothing to rename
+        return
+    unfinished = target.with_name(_unfinished_name(target.name))
+    try:
+        with writing_to(path), _named(unfinished, path):
             yield unfinished
             if sync:
                 _bring_to_disk(unfinished)
             with suppress(OSError):  # a new file has the permissions of the one that it replaces
                 unfinished.chmod(stat.S_IMODE(target.stat().st_mode))
             unfinished.replace(target)
-        finally:
-            with suppress(OSError):
-                unfinished.unlink(missing_ok=True)
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
 
 
-def write_bytes(path: str | Path, data: bytes, *, sync: bool = True) -> None:
+@contextmanager
+def filling(folder: str | Path) -> Iterator[Path]:
+    """A folder to write to, in the new or empty `folder`; without an error in the block, its content moves there.
+
+    With an error, nothing is left, and the same command can be run again.
+    """
+    target = Path(folder)
+    new = [path for path in (target, *target.parents) if not path.exists()]
+    unfinished = target / _unfinished_name("")
+    moved: list[Path] = []
+    try:
+        make_folder(unfinished)
+        with _named(unfinished, folder):
+            yield unfinished
+        with writing_to(folder):
+            for entry in sorted(unfinished.iterdir()):
+                moved.append(entry.replace(target / entry.name))
+            unfinished.rmdir()
+    except BaseException:
+        for path in (unfinished, *moved):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+        for path in new:
+            with suppress(OSError):  # not empty: another command writes there too
+                path.rmdir()
+        raise
+
+
+def holds_files(folder: Path) -> bool:
+    """Whether there is anything in a folder but what a killed command has left."""
+    return any(path.suffix != UNFINISHED for path in folder.iterdir())
+
+
+def write_bytes(path: str | Path, data: bytes | memoryview, *, sync: bool = True) -> None:
     """Write a file whole or not at all."""
     with replacing(path, sync=sync) as unfinished:
         unfinished.write_bytes(data)
@@ -81,13 +123,14 @@ def make_folder(path: str | Path) -> Path:
 
 @contextmanager
 def writing_to(path: str | Path, *, expected: str = "a file that can be written") -> Iterator[None]:
-    """Errors of the system while an output is written, as a `BadInput` that names it."""
+    """Errors of the system while an output is written, as a `BadInput` that names it, or the file below it."""
     try:
         yield
     except BrokenPipeError:  # the reader of our output has stopped, which is not an error
         raise
     except OSError as error:
-        raise BadInput(cannot_write(path, error, expected)) from error
+        below = isinstance(error.filename, str) and Path(path) in Path(error.filename).parents
+        raise BadInput(cannot_write(error.filename if below else path, error, expected)) from error
 
 
 def cannot_write(path: str | Path, error: OSError, expected: str = "a file that can be written") -> Problem:
@@ -97,15 +140,35 @@ def cannot_write(path: str | Path, error: OSError, expected: str = "a file that 
     return Problem("cannot_write", str(path), found, expected, remedy)
 
 
-def _is_special(target: Path) -> bool:
-    """Whether something other than a regular file is there. A folder is left to fail when it is to be replaced."""
+def is_special(path: str | Path) -> bool:
+    """Whether something other than a regular file or a folder is there, such as a pipe or a device."""
+    if str(path).startswith(("/dev/std", "/dev/fd/")):  # it may lead to a regular file, which must not be replaced
+        return True
     try:
-        mode = target.stat().st_mode
+        mode = Path(path).stat().st_mode
     except OSError:
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
+@contextmanager
+def _named(unfinished: Path, path: str | Path) -> Iterator[None]:
+    """Problems with an unfinished file or folder, as problems with what it is going to be."""
+    try:
+        yield
+    except BadInput as bad:
+        raise BadInput(bad.problems.moved(str(unfinished), str(path))) from bad
+
+
+def _unfinished_name(name: str) -> str:
+    """A hidden name that no other thread or process uses, and that is not too long whatever the letters."""
+    return f".{name[:40]}.{os.getpid()}-{next(_numbers)}{UNFINISHED}"
+
+
 def _bring_to_disk(path: Path) -> None:
     with path.open("rb+") as file:
-        os.fsync(file.fileno())
+        try:
+            os.fsync(file.fileno())
+        except OSError as error:
+            if error.errno not in NOT_SYNCED:
+                raise

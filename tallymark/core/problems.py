@@ -113,6 +113,20 @@ class Problems:
         moved._counts = {(kind, file): count for kind, count in self.counts.items()}
         return moved
 
+    def moved(self, before: str, after: str) -> Problems:
+        """The same problems, with the path `before` of a file, or of a folder above it, replaced by `after`."""
+        inside = f"{before}/"
+
+        def renamed(file: str) -> str:
+            return after + file.removeprefix(before) if file == before or file.startswith(inside) else file
+
+        other = Problems(self._keep)
+        other.remarks = self.remarks
+        other._kept = [replace(problem, file=renamed(problem.file)) for problem in self._kept]
+        for (kind, file), count in self._counts.items():
+            other._counts[kind, renamed(file)] = other._counts.get((kind, renamed(file)), 0) + count
+        return other
+
     def without(self, excluded: Callable[[Problem], bool]) -> Problems:
         """These problems except those that `excluded` is true for; it is asked about problems kept in full only."""
         left = Problems(self._keep)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, Self, TypeVar
 
 from tallymark.core.options import Fraction, NonNegativeFloat, NonNegativeInt, parse_options
+from tallymark.core.outputs import write_text
 from tallymark.core.problems import BadInput, Problem, nearest
 
 Task = Literal["boxes", "masks", "labels", "events", "cuboids"]
@@ -134,7 +135,7 @@ class Recipe:
         """Write it as TOML."""
         import tomli_w
 
-        path.write_text(tomli_w.dumps(asdict(self)))
+        write_text(path, tomli_w.dumps(asdict(self)))
 
     @classmethod
     def names_at(cls, *stages: Stage) -> list[str]:

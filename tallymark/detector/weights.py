@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tallymark.core.outputs import write_bytes
 from tallymark.core.problems import BadInput, Problem
 
 WEIGHTS = "weights.pt"
@@ -58,9 +60,10 @@ def read_state(path: Path) -> dict[str, Tensor]:
 
 
 def write_state(state: Mapping[str, object], path: Path) -> None:
-    """Write tensors and numbers by way of another file, so that an interruption never leaves half a file."""
-    torch.save(state, path.with_suffix(".new"))
-    path.with_suffix(".new").replace(path)
+    """Write tensors and numbers, whole or not at all."""
+    data = io.BytesIO()  # torch does not say why it could not write a file
+    torch.save(state, data)
+    write_bytes(path, data.getbuffer())
 
 
 def weights_of_run(folder: Path) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tallymark.core.outputs import write_text
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.event_labels import LabelFilter
@@ -97,5 +98,5 @@ def write_audacity(
         for at in range(int(calls.offsets[item]), int(calls.offsets[item + 1])):
             label = calls.classes[int(calls.labels[at])] if calls.classes else text
             rows.append(f"{begin[at]:.6f}\t{end[at]:.6f}\t{label}\n")
-        path.write_text("".join(rows), "utf-8", newline="\n")
+        write_text(path, "".join(rows))
     return written

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tallymark.core.outputs import write_text
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
@@ -65,7 +66,7 @@ def _write(images: list[Json], rows: list[Json], classes: tuple[str, ...], path:
         f'"{name}": [\n' + ",\n".join(json.dumps(row, ensure_ascii=False) for row in values) + "\n]"
         for name, values in lists.items()
     ]
-    Path(path).write_text("{\n" + ",\n".join(texts) + "\n}\n", "utf-8", newline="\n")
+    write_text(path, "{\n" + ",\n".join(texts) + "\n}\n")
 
 
 def _images(items: Items, sizes: np.ndarray) -> list[Json]:

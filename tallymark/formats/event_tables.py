@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from tallymark.core.outputs import make_folder
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
@@ -133,7 +134,7 @@ def table_paths(folder: Path, recordings: Iterable[str], ending: str) -> list[Pa
     for recording in recordings:
         parts = PurePosixPath(recording.replace("\\", "/")).parts
         paths.append(folder.joinpath(*(part for part in parts if part not in ("/", "..") and not part.endswith(":"))))
-        paths[-1].parent.mkdir(parents=True, exist_ok=True)
+        make_folder(paths[-1].parent)
     shared = Counter(path.with_suffix("") for path in paths)
     return [path.with_name((path.stem if shared[path.with_suffix("")] == 1 else path.name) + ending) for path in paths]
 

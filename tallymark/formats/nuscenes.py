@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tallymark.core.outputs import write_text
 from tallymark.core.problems import Problem, Problems, clip, nearest
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
@@ -63,7 +64,7 @@ def write_nuscenes(annotations: Annotations[Cuboids], path: str | Path) -> None:
         ]
         lines.append(f"{json.dumps(token, ensure_ascii=False)}: {json.dumps(rows, ensure_ascii=False)}")
     text = f'{{"meta": {json.dumps(META)},\n"results": {{\n' + ",\n".join(lines) + "\n}}\n"
-    Path(path).write_text(text, "utf-8", newline="\n")
+    write_text(path, text)
 
 
 def read_nuscenes(

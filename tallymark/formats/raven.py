@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tallymark.core.outputs import write_text
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.event_labels import LabelFilter
@@ -148,5 +149,5 @@ def write_raven(
             score = [] if calls.score is None else [f"{calls.score[at]:.6g}"]
             view = str(len(rows)), "Spectrogram 1", "1"
             rows.append("\t".join([*view, *times, f"{band[0]:g}", f"{band[1]:g}", file, times[0], text, *score]))
-        path.write_text("\n".join(rows) + "\n", "utf-8", newline="\n")
+        write_text(path, "\n".join(rows) + "\n")
     return written

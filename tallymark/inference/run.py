@@ -24,6 +24,7 @@ from pathlib import Path
 
 import polars as pl
 
+from tallymark.core.outputs import make_folder, write_json
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.inference.recall_curve import RecallCurve
@@ -80,13 +81,13 @@ class Run:
         """Make the folder, unless it is resumed. facts: what to write down beside the recipe."""
         if (self.folder / RECIPE).exists():
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         recipe.save(self.folder / RECIPE)
         self._write(ENVIRONMENT, {"started": _now(), **facts, **environment()})
 
     def end(self, tuning: Tuning, score: Score, problems: Problems, curve: RecallCurve | None = None) -> None:
         """Write the results."""
-        known = json.loads((self.folder / ENVIRONMENT).read_text())
+        known = json.loads((self.folder / ENVIRONMENT).read_text("utf-8"))
         self._write(ENVIRONMENT, {**known, "finished": _now()})
         self._write(SCORE, score.as_dict())
         write_frame(self.folder / TUNING, tuning.curve)
@@ -97,7 +98,7 @@ class Run:
             write_frame(self.folder / PROBLEMS, pl.DataFrame(rows, infer_schema_length=None))
 
     def _write(self, name: str, value: object) -> None:
-        (self.folder / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+        write_json(self.folder / name, value)
 
 
 def environment() -> dict[str, object]:

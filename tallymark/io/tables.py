@@ -7,6 +7,7 @@ Tolerated, because nothing can be misread: byte-order mark, CRLF, blank lines, w
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tallymark.core.outputs import write_bytes
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.io.archives import open_file, packed_table, read_bytes
 
@@ -120,9 +122,10 @@ def write_table(path: str | Path, columns: Mapping[str, pl.Series | Sequence[str
 
 
 def write_frame(path: str | Path, table: pl.DataFrame) -> None:
-    """Write any table as CSV."""
-    with Path(path).open("wb") as file:
-        table.write_csv(file)
+    """Write any table as CSV, whole or not at all."""
+    text = io.BytesIO()  # polars says what went wrong with a file, but not which error of the system it was
+    table.write_csv(text)
+    write_bytes(path, text.getbuffer())
 
 
 def number_text(values: np.ndarray) -> pl.Series:

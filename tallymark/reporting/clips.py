@@ -12,12 +12,14 @@ import numpy as np
 import polars as pl
 
 from tallymark.core.humanize import count, plural
+from tallymark.core.outputs import make_folder, write_bytes
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.spectrograms import draw_spectrogram
 from tallymark.drawing.text import CAPTION_HEIGHT, draw_caption
 from tallymark.geometry import Events
 from tallymark.io.audio import read_audio, read_header
+from tallymark.io.audio_writer import write_wav
 from tallymark.io.media import BadMedia
 from tallymark.io.tables import write_frame
 from tallymark.modalities.audio.spectrogram import MIN_LEVEL, SpectrogramConfig, spectrogram
@@ -89,7 +91,7 @@ def write_clips(
     -------
     file (the spectrogram has the same name), recording, timestamp in seconds, score, why.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     clips = choose_clips(candidates.scores, score_threshold, each)
     names = [_name(candidates, clip, number) for number, clip in enumerate(clips, 1)]
     items = np.array([int(candidates.item[clip.row]) for clip in clips], np.int64)
@@ -168,16 +170,14 @@ def _write_clip(
     path: Path, time: float, level: np.ndarray, config: SpectrogramConfig, out: Path, caption: str
 ) -> np.ndarray:
     """Write the sound and its spectrogram; returns the image without the caption."""
-    import soundfile
-
     start, stop = time - CONTEXT, time + CONTEXT
     sound = read_audio(path, max(start, 0.0), stop)
-    soundfile.write(out.with_name(f"{out.name}.wav"), np.nan_to_num(sound), read_header(path).rate, subtype="PCM_16")
+    write_wav(out.with_name(f"{out.name}.wav"), np.nan_to_num(sound), read_header(path).rate)
     fmin, fmax = (band / config.window_seconds for band in (config.first_bin, config.first_bin + config.n_bins - 1))
     event = Events(np.array([time]), np.array([MARKED]))
     image = draw_spectrogram(level, (start, stop), fmax, event, SIZE, fmin=fmin, level_range=(MIN_LEVEL, BRIGHTEST))
     captioned = draw_caption(np.pad(image, ((0, CAPTION_HEIGHT), (0, 0), (0, 0))), caption)
     # OpenCV silently writes no file where a name has letters that the code page of the system lacks.
     _, encoded = cv2.imencode(".png", cv2.cvtColor(captioned, cv2.COLOR_RGB2BGR))
-    out.with_name(f"{out.name}.png").write_bytes(encoded.tobytes())
+    write_bytes(out.with_name(f"{out.name}.png"), encoded.tobytes(), sync=False)
     return image

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
+from tallymark.core.outputs import write_bytes
 from tallymark.core.parallel import in_threads
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
@@ -36,7 +38,9 @@ def write_drawings(catalog: Catalog, predictions: Annotations[Any], items: np.nd
             return []
         paths = [stems[at].with_name(f"{stems[at].name}{'_' if view else ''}{view}.jpg") for view in drawn]
         for path, image in zip(paths, drawn.values(), strict=True):
-            Image.fromarray(image).save(path, quality=QUALITY)
+            encoded = io.BytesIO()
+            Image.fromarray(image).save(encoded, "JPEG", quality=QUALITY)
+            write_bytes(path, encoded.getbuffer(), sync=False)
         return paths
 
     return [path for paths in in_threads(write, range(len(items)), "drawing predictions") for path in paths]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallymark.core.humanize import count
+from tallymark.core.outputs import write_text
 from tallymark.reporting.blocks import Section, TableBlock, cell_text
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ Fact = tuple[str, str]
 
 def write_html(out: Path, title: str, lead: str, facts: Sequence[Fact], sections: Sequence[Section]) -> None:
     """Write a page. `facts` are shown large at its top; sections without blocks are omitted."""
-    out.write_text(render_page(title, lead, facts, sections), encoding="utf-8")
+    write_text(out, render_page(title, lead, facts, sections))
 
 
 def render_page(title: str, lead: str, facts: Sequence[Fact], sections: Sequence[Section]) -> str:

@@ -5,11 +5,11 @@ A dialect is a module (or an object) with the functions of `Dialect`; see `chall
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from tallymark.core.outputs import is_special, replacing
 from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
 
@@ -68,18 +68,17 @@ class Dialect(Protocol):
 def write_submission(
     dialect: Dialect, annotations: Annotations[Any], path: str | Path, rule_options: Any, form: str | None = None
 ) -> None:
-    """Write predictions and read them back: an invalid file is removed, and its problems are raised."""
+    """Write predictions and read them back: an invalid file never gets the name, and its problems are raised."""
     if form is not None and form not in dialect.FORMS:
         raise ValueError(f"form {form!r}: choose from {', '.join(dialect.FORMS)}")
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "no such folder", str(path.parent))
-    unchecked = path.with_name(path.name + ".unchecked")
-    problems = Problems()
-    try:
+    with replacing(path) as unchecked:
         dialect.write(annotations, unchecked, form or dialect.FORMS[0])
-        dialect.read(unchecked, rule_options, problems)
-        problems.about(str(path)).raise_if_any()
-        unchecked.replace(path)
-    finally:
-        unchecked.unlink(missing_ok=True)
+        check_written(dialect, unchecked, rule_options)
+
+
+def check_written(dialect: Dialect, path: Path, rule_options: Any) -> None:
+    """Raise the problems of a submission that was just written; what went into a pipe cannot be read back."""
+    problems = Problems()
+    if not is_special(path):
+        dialect.read(path, rule_options, problems)
+    problems.raise_if_any()

@@ -7,6 +7,8 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from tallymark.core.outputs import replacing
+
 COMPRESSED = {".jpg", ".jpeg", ".png", ".flac"}
 """Files that would not get smaller."""
 APART = ("solution", "sample_submission")
@@ -25,7 +27,7 @@ def pack(folder: Path, package: str = "") -> None:
 
 def _write(archive: Path, parts: Iterable[Path], root: Path) -> None:
     """Move files and folders into a new archive. The same files give the same bytes."""
-    with zipfile.ZipFile(archive, "w") as file:
+    with replacing(archive) as unfinished, zipfile.ZipFile(unfinished, "w") as file:
         for part in parts:
             for path in sorted([part, *part.rglob("*")]):
                 if path.is_file():

@@ -11,6 +11,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from tallymark.core.outputs import write_bytes
+
 FRACTION_BITS = 4
 """Coordinates of shapes have a resolution of 1/16 pixel."""
 
@@ -112,7 +114,7 @@ def finish(image: np.ndarray) -> np.ndarray:
 def save_jpeg(path: Path, rgb: np.ndarray, quality: int = 92) -> None:
     """Write a uint8 RGB image as JPEG."""
     _, code = cv2.imencode(".jpg", cv2.cvtColor(rgb, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])
-    path.write_bytes(code.tobytes())
+    write_bytes(path, code.tobytes(), sync=False)
 
 
 def _fixed(points: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from tallymark.core.outputs import write_bytes
 from tallymark.detector.network import Network
 from tallymark.inference.metadata import KEY, ModelMetadata
 
@@ -40,25 +42,24 @@ def export(network: Network[Any], metadata: ModelMetadata, path: Path, *, half: 
     example = network.encoder.example()
     with torch.inference_mode():
         names = list(model.network.predict(example.permute(0, 3, 1, 2).float()))
-    unfinished = path.with_suffix(".new")
+    exported = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
             model,
             (example,),
-            str(unfinished),
+            exported,  # type: ignore[arg-type]  # the stub lacks files in memory
             input_names=[INPUT],
             output_names=names,
             dynamic_axes={INPUT: {0: "count", 1: "down", 2: "across"}},
             opset_version=network.encoder.opset,
             dynamo=False,  # the newer exporter needs half a minute for what this one does in one second
         )
-    proto = onnx.load(str(unfinished))
+    proto = onnx.load_from_string(exported.getvalue())
     if half:
         _halve(proto)
     proto.metadata_props.append(onnx.StringStringEntryProto(key=KEY, value=metadata.text()))
-    onnx.save(proto, str(unfinished))
-    unfinished.replace(path)
+    write_bytes(path, proto.SerializeToString())
 
 
 def rewrite_metadata(path: Path, metadata: ModelMetadata) -> None:
@@ -69,9 +70,7 @@ def rewrite_metadata(path: Path, metadata: ModelMetadata) -> None:
     others = [entry for entry in proto.metadata_props if entry.key != KEY]
     del proto.metadata_props[:]
     proto.metadata_props.extend([*others, onnx.StringStringEntryProto(key=KEY, value=metadata.text())])
-    unfinished = path.with_suffix(".new")
-    onnx.save(proto, str(unfinished))
-    unfinished.replace(path)
+    write_bytes(path, proto.SerializeToString())
 
 
 def _halve(proto: ModelProto) -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from tallymark.core.outputs import make_folder
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.core.recipe import Recipe, head_groups_of
 from tallymark.core.registry import NOTHING_FOUND, Baseline
@@ -284,7 +285,7 @@ def _begin(plan: TrainingPlan, fold: HeldOutFold, catalogs: tuple[Catalog, ...])
     rules = {"against_rules": plan.against_rules} if plan.against_rules else {}
     data = str(plan.catalog.root)
     Run(plan.folder).begin(plan.recipe, data=data, extra_data=extra_data, minutes=plan.minutes, **rules)
-    fold.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(fold.folder)
     items = fold.weights.trained_on.union(*(catalog.items.ids for catalog in catalogs))
     record_provenance(fold.folder, items, resume=plan.resume)
 

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import errno
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tallymark.core.outputs import UNFINISHED, make_folder, replacing, write_bytes, write_json, write_text
-from tallymark.core.problems import BadInput
+from tallymark.core.outputs import (
+    UNFINISHED,
+    filling,
+    holds_files,
+    make_folder,
+    replacing,
+    write_bytes,
+    write_json,
+    write_text,
+    writing_to,
+)
+from tallymark.core.problems import BadInput, Problem
 
 
 def names(folder: Path) -> list[str]:
@@ -20,6 +32,12 @@ def write_half(path: Path, error: Exception) -> None:
     with replacing(path) as unfinished:
         unfinished.write_text("half of the n")
         raise error
+
+
+def fill_half(folder: Path) -> None:
+    with filling(folder) as unfinished, writing_to(unfinished):
+        write_text(unfinished / "a.txt", "text")
+        raise OSError(errno.ENOSPC, "No space left on device", str(unfinished / "b.txt"))
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
@@ -86,6 +104,57 @@ def test_a_long_name_has_room_for_its_unfinished_file(tmp_path: Path) -> None:
     name = "n" * 255
     write_text(tmp_path / name, "text")
     assert (tmp_path / name).read_text() == "text"
+
+
+def test_files_whose_names_begin_alike_are_written_at_once(tmp_path: Path) -> None:
+    paths = [tmp_path / ("é" * 100 + ending) for ending in "ab"]
+    with replacing(paths[0]) as first, replacing(paths[1]) as second:
+        first.write_text("first")
+        second.write_text("second")
+    assert [path.read_text() for path in paths] == ["first", "second"]
+
+
+def test_a_writer_of_an_unfinished_file_leaves_the_renaming_to_whoever_made_it(tmp_path: Path) -> None:
+    with replacing(tmp_path / "a.csv") as unfinished:
+        write_text(unfinished, "text")
+        assert names(tmp_path) == [unfinished.name]
+    assert (tmp_path / "a.csv").read_text() == "text"
+
+
+def test_problems_are_about_the_file_and_not_its_unfinished_version(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as bad, replacing(tmp_path / "a.csv") as unfinished:
+        raise BadInput(Problem("bad_number", str(unfinished), "x", "a number", line=3))
+    assert [(problem.file, problem.line) for problem in bad.value.problems] == [(str(tmp_path / "a.csv"), 3)]
+
+
+def test_standard_output_is_no_file_to_be_replaced(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", "from tallymark.core.outputs import *; write_text('/dev/stdout', 'text')"]
+    with (tmp_path / "shell.txt").open("w") as file:
+        assert subprocess.run(words, check=False, stdout=file).returncode == 0
+    assert names(tmp_path) == ["shell.txt"]
+    assert (tmp_path / "shell.txt").read_text() == "text"
+    assert subprocess.run(words, check=False, capture_output=True, text=True).stdout == "text"
+
+
+def test_a_folder_is_filled_as_a_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "folder"
+    with filling(folder) as unfinished:
+        make_folder(unfinished / "train")
+        write_text(unfinished / "train" / "a.txt", "text")
+        write_text(unfinished / "b.txt", "text")
+        assert not holds_files(folder)
+    assert names(folder) == ["b.txt", "train"]
+    assert names(folder / "train") == ["a.txt"]
+
+
+def test_an_error_leaves_nothing_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for folder in (tmp_path / "empty", tmp_path / "new" / "folder"):
+        with pytest.raises(BadInput) as bad:
+            fill_half(folder)
+        assert [problem.file for problem in bad.value.problems] == [str(folder / "b.txt")]
+    assert names(tmp_path) == ["empty"]
+    assert names(tmp_path / "empty") == []
 
 
 def test_a_device_is_written_to_in_place() -> None:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from tallymark.core import options
+from tallymark.core import options, outputs
 from tallymark.core.options import Fraction
 from tallymark.core.problems import Problem, Problems
-from tallymark.io.tables import number_text, write_table
+from tallymark.io.tables import number_text, write_frame, write_table
 from tallymark.synthetic.dishes.menu import LARGEST, dish, look_alikes
 from tallymark.synthetic.dishes.noise import draw_kind, noisy_photograph
 from tallymark.synthetic.dishes.photographs import SMALLEST
@@ -55,7 +55,7 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
         made = make_each(counts[split], _maker(folder, split, seed, scenes), f"{split} photographs")
         label = np.array([number for number, _ in made], np.int64)
         if noisy := [(name, kind) for name, (_, kind) in zip(names, made, strict=True) if kind]:
-            pl.DataFrame(noisy, ["img_name", "kind"], orient="row").write_csv(folder / "label_noise.csv")
+            write_frame(folder / "label_noise.csv", pl.DataFrame(noisy, ["img_name", "kind"], orient="row"))
         if split != "test":
             write_table(folder / f"{split}_labels.csv", {"img_name": names, "label": number_text(label)})
             continue
@@ -63,7 +63,7 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
         placeholders = {f"pred{rank + 1}": [str(rank)] * len(names) for rank in range(3)}
         write_table(folder / "sample_submission.csv", {"image_name": names, **placeholders})
     lines = [f"{number} {dish(number).name}\n" for number in range(scenes.classes)]
-    (folder / "class_list.txt").write_text("".join(lines), encoding="utf-8")
+    outputs.write_text(folder / "class_list.txt", "".join(lines))
 
 
 def _check(scenes: SceneOptions) -> None:

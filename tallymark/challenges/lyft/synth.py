@@ -14,6 +14,7 @@ import polars as pl
 from tallymark.challenges.lyft.dialect import TRUTH
 from tallymark.core import options
 from tallymark.core.options import Fraction
+from tallymark.core.outputs import write_bytes
 from tallymark.core.problems import Problem, Problems
 from tallymark.io.tables import write_table
 from tallymark.synthetic.streams import test_share
@@ -66,7 +67,8 @@ def _write_split(folder: Path, split: str, samples: int, path: tuple[int, int], 
         (folder / f"{split}_{kind}").mkdir(parents=True, exist_ok=True)
 
     def save(name: str, data: bytes) -> None:
-        (folder / f"{split}_{name}").write_bytes(data)  # `lidar/…` in the tables lies in train_lidar or test_lidar
+        # `lidar/…` in the tables lies in train_lidar or test_lidar
+        write_bytes(folder / f"{split}_{name}", data, sync=False)
 
     lidar = Lidar(scenes.beams, scenes.columns, scenes.noise, scenes.drop)
     size = scenes.image_width, -(-scenes.image_width * 9 // 16)

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import soundfile
 
 from tallymark.core import options
 from tallymark.core.options import Fraction
+from tallymark.core.outputs import make_folder
 from tallymark.core.problems import Problem, Problems
+from tallymark.io.audio_writer import write_wav
 from tallymark.io.tables import number_text, write_table
 from tallymark.synthetic.ocean.backgrounds import Background, add_upcalls
 from tallymark.synthetic.ocean.days import DAY, day_name
@@ -61,8 +62,8 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
             samples, calls = add_upcalls(
                 rng, background.excerpt(rng, scenes.seconds, rate), rate, per_hour, scenes.clear
             )
-        path.parent.mkdir(parents=True, exist_ok=True)
-        soundfile.write(path, samples, rate, subtype="PCM_16")
+        make_folder(path.parent)
+        write_wav(path, samples, rate)
         return calls
 
     names = [day_name(number, scenes.seconds) for number in range(items - tests)]
