@@ -29,6 +29,7 @@ from tallymark.inference.read_items import only_read
 from tallymark.inference.run import MODEL, Run
 from tallymark.inference.session import Runtime
 from tallymark.inference.time_limit import TimeLimit
+from tallymark.io.regular import found_at
 from tallymark.modalities import modality_of
 from tallymark.reporting.measurements import check_gsd
 
@@ -379,7 +380,7 @@ def find_models(model: PathLike) -> list[Path]:
         return [path]
     if not named:
         expected, remedy = "a run, a model.onnx, or a challenge", "train one: tallymark train --help"
-        raise BadInput(Problem("no_model", str(model), "nothing of that name", expected, remedy))
+        raise BadInput(Problem("no_model", str(model), found_at(model), expected, remedy))
     pretrained = challenge(str(model)).folder / MODEL
     if not pretrained.exists():
         remedy = f"train one: tallymark train {model} FOLDER --out RUN"

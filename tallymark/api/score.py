@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -129,7 +130,7 @@ def repair(
     what = challenge(name)
     problems = Problems()
     chosen = what.parse_rule_options(rule_options, against)
-    if Path(submission).resolve() == Path(out).resolve():
+    if os.path.realpath(submission) == os.path.realpath(out):
         remedy = "name another file: the original is kept"
         raise BadInput(Problem("same_file", str(out), "the submission itself", "another file", remedy))
     expected = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -165,7 +166,8 @@ def repair(
         from tallymark.core.humanize import plural
         from tallymark.submission.dialect import Change
 
-        refuse_existing(force or out.resolve() == submission.resolve(), out)  # the original is never overwritten
+        same = os.path.realpath(out) == os.path.realpath(submission)  # the original is never overwritten
+        refuse_existing(force or same, out)
         changes = run_repair(challenge, submission, out, against=against, **assignments_of(rule))
         if json_:
             print_json({"out": str(out), "changes": [change._asdict() for change in changes]})

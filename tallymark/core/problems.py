@@ -7,6 +7,7 @@ The command line prints the list as a table and exits with code 2.
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,6 +19,9 @@ KEPT_PER_KIND = 100
 """Problems of one kind in one file that are kept in full; the others are only counted."""
 EVERY = sys.maxsize
 """Keep all problems: for lists that are written to a file."""
+
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class Problem:
         item = f" [{self.subject}]" if self.item else ""
         column = f" {self.column}:" if self.column else ""
         remedy = f" -> {self.remedy}" if self.remedy else ""
-        return f"{self.place}{item}:{column} {self.kind}: found {self.found}, expected {self.expected}{remedy}"
+        text = f"{self.place}{item}:{column} {self.kind}: found {self.found}, expected {self.expected}{remedy}"
+        return printable(text)
 
     def as_dict(self) -> dict[str, object]:
         return {key: value for key, value in asdict(self).items() if value not in (None, "")}
@@ -175,6 +180,20 @@ def nearest(word: str, known: Iterable[str]) -> str:
     known = list(known)
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     return f"did you mean '{close[0]}'?" if close else f"choose from: {', '.join(known)}"
+
+
+def printable(text: str) -> str:
+    """`text` as a terminal may show it: controls, ends of lines, marks that turn its direction, and bytes that are not
+    UTF-8 as escapes such as `\\x1b`.
+    """
+    return text if text.isprintable() else UNPRINTABLE.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if 0xDC80 <= code <= 0xDCFF:  # how Python keeps a byte of a file name that is not UTF-8
+        code -= 0xDC00
+    return ESCAPES.get(match[0]) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
 
 
 def shorten(text: str, limit: int = 60) -> str:

@@ -13,7 +13,15 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, Split, concat_splits
 from tallymark.data.items import Items
 from tallymark.geometry import Labels
-from tallymark.io.folders import SPLIT_WORDS, Folder, distinct_names, names_a_split, relative_path, split_of_path
+from tallymark.io.folders import (
+    SPLIT_WORDS,
+    Folder,
+    distinct_names,
+    names_a_split,
+    relative_path,
+    split_of_path,
+    subfolders,
+)
 from tallymark.io.media import Medium
 
 SPLIT_FOLDER = re.compile(f"(?:{'|'.join(SPLIT_WORDS)})(?:_set|_images)?", re.IGNORECASE)
@@ -79,9 +87,8 @@ def _beside(root: Path) -> set[str]:
     """Of a folder that is one split of a data set: the class folders of all its splits, so that numbers agree."""
     if not root.is_dir() or not SPLIT_FOLDER.fullmatch(root.resolve().name):
         return set()
-    beside = (folder for folder in root.resolve().parent.iterdir() if folder.is_dir())
-    splits = [folder for folder in beside if SPLIT_FOLDER.fullmatch(folder.name)]
-    return {folder.name for split in splits for folder in split.iterdir() if folder.is_dir()}
+    splits = [folder for folder in subfolders(root.resolve().parent) if SPLIT_FOLDER.fullmatch(folder.name)]
+    return {folder.name for split in splits for folder in subfolders(split)}
 
 
 def _numbers(folders: Sequence[str], classes: Sequence[str]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.catalog import Catalog
 from tallymark.geometry.labels import MOST_CLASSES
 from tallymark.io.archives import is_folder, read_bytes
-from tallymark.io.folders import open_folder
+from tallymark.io.folders import open_folder, subfolders
 
 CLASS_LISTS = ("class_list.txt", "classes.txt")
 HEADER = re.compile(r"class_?id\s*[,;\s]\s*class_?name", re.IGNORECASE)
@@ -49,7 +49,7 @@ def count_listed_classes(path: Path) -> int | None:
         lists = [] if listed is None else listed.named(*CLASS_LISTS)
     else:
         folder = path if path.is_dir() else path.parent
-        places = [folder, *(sorted(one for one in folder.iterdir() if one.is_dir()) if path.is_dir() else [])]
+        places = [folder, *(subfolders(folder) if path.is_dir() else [])]
         lists = [place / name for place in places for name in CLASS_LISTS if (place / name).is_file()]
     return len(read_class_names(lists[0], Problems())) or None if lists else None
 

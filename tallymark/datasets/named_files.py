@@ -47,7 +47,9 @@ class _Files:
     def find(self, key: str) -> Path | None:
         """The only file that an id means; its folders have to agree, except the name of the root."""
         wanted = PurePosixPath(key.replace("\\", "/"))
-        tails = [wanted, *([PurePosixPath(*wanted.parts[1:])] if wanted.parts[0] == self._root.resolve().name else [])]
+        tails = [wanted]
+        if wanted.parts[:1] == (self._root.resolve().name,):
+            tails.append(PurePosixPath(*wanted.parts[1:]))
         for tail in tails:
             found = self._finder.candidates(str(tail), whole=len(tail.parts) > 1)
             if len(found) == 1:

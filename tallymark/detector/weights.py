@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from tallymark.core.outputs import write_bytes
 from tallymark.core.problems import BadInput, Problem
+from tallymark.io.regular import require_regular
 
 WEIGHTS = "weights.pt"
 """The name of the weights in a run's folder."""
@@ -49,6 +50,7 @@ def load_backbone(backbone: nn.Module, source: str) -> dict[str, Tensor]:
 def read_state(path: Path) -> dict[str, Tensor]:
     """A state dict; nothing but tensors is read from the file."""
     try:
+        require_regular(path)
         state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file can raise anything
         found = str(error).split("\n")[0]

@@ -30,6 +30,7 @@ from tallymark.inference.candidates import Candidates, concat_candidates
 from tallymark.inference.pipeline import infer_items
 from tallymark.inference.run import version_of
 from tallymark.inference.session import Session
+from tallymark.io.regular import open_regular
 from tallymark.modalities import modality_of
 
 FIRST_PAGE = 8
@@ -143,7 +144,7 @@ def _write_page(path: Path, page: Page) -> None:
 def _read_page(path: Path, recipe: Recipe, classes: tuple[str, ...]) -> Page | None:
     """A page, or None if it is damaged: then its items are inferred anew."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        with open_regular(path) as file, np.load(file, allow_pickle=False) as stored:
             columns = dict(stored)
     except (OSError, EOFError, ValueError, zipfile.BadZipFile):
         return None

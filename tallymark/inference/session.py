@@ -13,6 +13,7 @@ from tallymark.core.problems import BadInput, Problem
 from tallymark.core.resources import free_cores, usable_cores
 from tallymark.inference.execution import Execution, plan_execution
 from tallymark.inference.metadata import KEY, ModelMetadata
+from tallymark.io.regular import require_regular
 from tallymark.modalities import modality_of
 
 Runtime = Literal["onnxruntime", "openvino"]
@@ -51,9 +52,11 @@ def _open(path: Path, threads: int) -> Any:
     # fast with spinning, a small one the same within 1 %.
     options.add_session_config_entry("session.intra_op.allow_spinning", str(int(threads == usable_cores())))
     try:
+        require_regular(path)
         return onnxruntime.InferenceSession(str(path), options, providers=_providers(onnxruntime))
     except Exception as error:  # its own exceptions have no common base
-        found, remedy = str(error).split("\n")[0], "use a model.onnx that training wrote"
+        found = getattr(error, "strerror", None) or str(error).split("\n")[0]
+        remedy = "use a model.onnx that training wrote"
         raise BadInput(Problem("bad_model", str(path), found, "a model", remedy)) from None
 
 

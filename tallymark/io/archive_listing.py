@@ -11,6 +11,7 @@ from pathlib import Path
 from tallymark.core.humanize import plural
 from tallymark.core.problems import Problem
 from tallymark.io.archives import SUFFIX, BadArchive, open_archive
+from tallymark.io.regular import NotRegular
 
 HIDDEN = (".", "__MACOSX")
 """How names of files and folders begin that are not data."""
@@ -81,7 +82,7 @@ def _note_nested(archive: str, names: list[str], listing: ArchiveListing) -> Non
 
 
 def _unreadable(archive: str, error: OSError) -> Problem:
-    remedy = error.remedy if isinstance(error, BadArchive) else "check its permissions"
+    remedy = error.remedy if isinstance(error, BadArchive | NotRegular) else "check its permissions"
     found = error.strerror or type(error).__name__
     return Problem("bad_archive", archive, found, "a complete zip archive", remedy)
 

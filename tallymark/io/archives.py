@@ -22,6 +22,7 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
+from tallymark.io.regular import open_regular, read_regular, require_regular
 from tallymark.io.windows import Spool, Window, read_at
 
 SUFFIX = ".zip"
@@ -117,7 +118,7 @@ def read_bytes(path: str | Path) -> bytes:
     """The content of a file."""
     inside = _split(path)
     if inside is None:
-        return Path(path).read_bytes()
+        return read_regular(path)
     archive, member = _member(*inside)
     return b"".join(_expand(archive, member, path))
 
@@ -129,7 +130,7 @@ def read_blocks(path: str | Path) -> Iterator[bytes]:
         archive, member = _member(*inside)
         yield from _expand(archive, member, path)
         return
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         while block := file.read(1 << 20):
             yield block
 
@@ -138,7 +139,7 @@ def open_file(path: str | Path) -> BinaryIO:
     """A file to read and seek in. Of a member that is not compressed, only what is asked for is read."""
     inside = _split(path)
     if inside is None:
-        return Path(path).open("rb")
+        return open_regular(path)
     archive, member = _member(*inside)
     if member.method == STORED:
         start = _content(archive, member, path)
@@ -152,7 +153,7 @@ def file_status(path: str | Path) -> tuple[int, int]:
     """Size in bytes, and time of change in nanoseconds, of a file; a member has the time of its archive."""
     inside = _split(path)
     if inside is None:
-        status = Path(path).stat()
+        status = require_regular(path)
         return status.st_size, status.st_mtime_ns
     archive, member = _member(*inside)
     return member.size, archive.stamp
@@ -160,7 +161,7 @@ def file_status(path: str | Path) -> tuple[int, int]:
 
 def open_archive(path: str | Path) -> Archive:
     """The archive at this path, opened once in a process; a `BadArchive` if it is damaged or unsafe to read."""
-    status = Path(path).stat()
+    status = require_regular(path)
     stamp = status.st_size, status.st_mtime_ns
     with _opened.lock:
         known, archive = _opened.archives.get(str(path), (None, None))

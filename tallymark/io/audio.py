@@ -15,6 +15,7 @@ from tallymark.core.problems import Problem, Problems
 from tallymark.io.archives import file_status, is_inside, open_file, read_blocks
 from tallymark.io.folders import AUDIO_SUFFIXES
 from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, check_start, digest, unreadable
+from tallymark.io.regular import require_regular
 from tallymark.io.resampling import resample, resample_blocks
 
 if TYPE_CHECKING:
@@ -156,13 +157,17 @@ def inspect_recording(path: Path) -> Inspection:
 @contextmanager
 def _source(path: Path) -> Iterator[str | BinaryIO]:
     """What soundfile opens: the name of a file, which is fastest, or a file in an archive."""
-    if not is_inside(path):
-        yield str(path)
-        return
     try:
-        source = open_file(path)
+        if not is_inside(path):
+            require_regular(path)
+            source = None
+        else:
+            source = open_file(path)
     except OSError as error:
         raise unreadable(error) from None
+    if source is None:
+        yield str(path)
+        return
     with source:
         yield source
 

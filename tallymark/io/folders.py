@@ -7,14 +7,16 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from tallymark.core.problems import Problem, Problems
+from tallymark.core.problems import Problem, Problems, printable
 from tallymark.io import recent_listings
 from tallymark.io.archive_listing import HIDDEN, as_unpacked, list_archives
 from tallymark.io.archives import SUFFIX, is_archive, is_file, is_folder, packed_table
+from tallymark.io.names import NOT_UTF8, UNUSABLE, bad_name, usable_files
+from tallymark.io.regular import found_at
 
 HEIC_SUFFIXES = {".heic", ".heif"}
 """Photographs of phones; the extra `heic` reads them."""
@@ -23,19 +25,26 @@ if find_spec("pillow_heif") is not None:
     IMAGE_SUFFIXES |= HEIC_SUFFIXES
 AUDIO_SUFFIXES = {".wav", ".flac", ".aif", ".aiff", ".ogg", ".mp3", ".opus"}
 LIDAR_SUFFIXES = {".bin"}
+UNLISTED = "unreadable_folder"
 
 
 @dataclass(frozen=True)
 class Folder:
     """All files below a folder, those in zip archives too, sorted, without hidden ones; listed once.
 
-    notes: archives that cannot be read. remarks: archives that are not needed, since their files lie beside them.
+    notes: what cannot be listed or read, or has a name that cannot be an id.
+    remarks: archives that are not needed, since their files lie beside them.
     """
 
     root: Path
     files: tuple[Path, ...]
     notes: tuple[Problem, ...] = ()
     remarks: tuple[str, ...] = ()
+
+    @property
+    def unlisted(self) -> list[Problem]:
+        """The folders in it that cannot be listed."""
+        return [note for note in self.notes if note.kind == UNLISTED]
 
     def named(self, *names: str) -> list[Path]:
         """Files with one of these names, those nearest to the root first, then in the order of the names."""
@@ -56,31 +65,35 @@ class Folder:
 
 def open_folder(path: Path, problems: Problems) -> Folder | None:
     """List a folder, or an archive; a media file is a folder of that file only. None, with a problem, without any."""
+    if NOT_UTF8.search(str(path)):
+        remedy = "rename it, or change into it and name it ."
+        problems.add(replace(bad_name(path), expected="a folder with a name in UTF-8", remedy=remedy))
+        return None
     if not path.is_dir():
         if is_folder(path):
             return _open_archive(path)
         if is_media_file(path):
-            return Folder(path.parent, (path,))
-        found = "a file" if path.exists() else "nothing"
-        problems.add(Problem("no_folder", str(path), found, "a folder", "check the path"))
+            files, odd = usable_files([str(path)], path.parent)
+            return Folder(path.parent, _sorted_paths(files), tuple(odd))
+        problems.add(Problem("no_folder", str(path), found_at(path), "a folder", "check the path"))
         return None
 
     if (listed := recent_listings.get(path)) is not None:
         return listed
     with recent_listings.remember(path) as remember:
-        unreadable = Problems()
-        listed = _list_folder(path, remember.places, unreadable)
-        remember.folder = None if unreadable else listed
-    problems.merge(unreadable)
+        listed = _list_folder(path, remember.places)
+        remember.folder = None if listed.unlisted else listed
     return listed
 
 
-def _list_folder(path: Path, places: list[str], problems: Problems) -> Folder:
+def _list_folder(path: Path, places: list[str]) -> Folder:
     """List a folder. places: is filled with all folders and archives in it."""
+    notes: list[Problem] = []
 
     def report(error: OSError) -> None:
         found, remedy = (error.strerror or type(error).__name__).lower(), "change its permissions"
-        problems.add(Problem("unreadable_folder", str(error.filename), found, "a folder that can be listed", remedy))
+        file = printable(str(error.filename))
+        notes.append(Problem(UNLISTED, file, found, "a folder that can be listed", remedy))
 
     files: list[str] = []
     for place, folders, names in os.walk(path, onerror=report, followlinks=True):
@@ -88,11 +101,14 @@ def _list_folder(path: Path, places: list[str], problems: Problems) -> Folder:
         folders[:] = [name for name in visible if not _is_cycle(path, Path(place, name))]
         places.append(place)
         files += [os.path.join(place, name) for name in names if not name.startswith(".")]  # noqa: PTH118  # fast
+    files, odd = usable_files(files, path)
     archives = [file for file in files if file.lower().endswith(SUFFIX)]
     places += archives
     unpacked = [file for file in files if not file.lower().endswith(SUFFIX)] if archives else files
     packed = list_archives(sorted(archives), unpacked)
-    return Folder(path, _sorted_paths(unpacked + packed.files), tuple(packed.notes), tuple(packed.remarks))
+    members, odd_members = usable_files(packed.files, path)
+    notes += [*odd, *packed.notes, *odd_members]
+    return Folder(path, _sorted_paths(unpacked + members), tuple(notes), tuple(packed.remarks))
 
 
 def _sorted_paths(files: list[str]) -> tuple[Path, ...]:
@@ -110,7 +126,8 @@ def _open_archive(path: Path) -> Folder:
     """The files of an archive, or of a folder in one."""
     archive = next(place for place in (path, *path.parents) if is_archive(place))
     packed = list_archives([str(archive)], [])
-    whole = Folder(archive, _sorted_paths(packed.files), tuple(packed.notes))
+    members, odd = usable_files(packed.files, archive)
+    whole = Folder(archive, _sorted_paths(members), (*packed.notes, *odd))
     return whole if archive == path else whole.below(path)
 
 
@@ -123,10 +140,20 @@ def _is_cycle(root: Path, folder: Path) -> bool:
     return any(parent.resolve().is_relative_to(target) for parent in above)
 
 
+def subfolders(folder: Path) -> list[Path]:
+    """The folders in a folder whose files are listed, sorted; none if it cannot be listed."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir() and not UNUSABLE.search(path.name))
+    except OSError:
+        return []
+
+
 def media_files(folder: Path, suffixes: set[str], problems: Problems) -> list[Path]:
     """All files with these suffixes, at any depth, sorted, without hidden ones. None at all is a problem."""
     listed = open_folder(folder, problems)
     found = [] if listed is None else listed.ending(suffixes)
+    for note in () if listed is None else listed.unlisted:
+        problems.add(note)
     if listed is not None and not found:
         expected = f"files ending in {', '.join(sorted(suffixes))}"
         problems.add(Problem("empty_folder", str(folder), "none", expected, "name the folder that holds them"))

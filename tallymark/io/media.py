@@ -12,6 +12,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from tallymark.io import archives
+from tallymark.io.regular import NotRegular
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -105,7 +106,7 @@ def check_start(data: bytes) -> None:
 def unreadable(error: OSError) -> BadMedia:
     """A file that cannot be opened, or read in its archive."""
     found = (error.strerror or type(error).__name__).lower()
-    if isinstance(error, archives.BadArchive):
+    if isinstance(error, archives.BadArchive | NotRegular):
         return BadMedia("unreadable_media", found, error.remedy)
     return BadMedia("unreadable_media", found)
 

@@ -19,6 +19,7 @@ import polars as pl
 from tallymark.core.outputs import write_bytes
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.io.archives import open_file, packed_table, read_bytes
+from tallymark.io.regular import NotRegular
 
 BLANKS = " \t\r\n\f\v"
 FOREIGN = {
@@ -144,7 +145,8 @@ def _read_bytes(path: str | Path, problems: Problems) -> bytes | None:
         data = read_bytes(packed_table(path) or path)
     except OSError as error:
         reason = "a folder" if Path(path).is_dir() else (error.strerror or type(error).__name__).lower()
-        refuse("unreadable", reason, "a CSV file", "check the path")
+        remedy = error.remedy if isinstance(error, NotRegular) else "check the path"
+        refuse("unreadable", reason, "a CSV file", remedy)
         return None
     for mark, (what, remedy) in FOREIGN.items():
         if data.startswith(mark):

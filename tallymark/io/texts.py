@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 from tallymark.core.problems import Problem, Problems
-from tallymark.io.archives import file_status, open_file, packed_table, read_bytes
+from tallymark.io.archives import BadArchive, file_status, open_file, packed_table, read_bytes
+from tallymark.io.regular import NotRegular
 
 HEADER_BYTES = 1 << 14
 """How much of a file is read to see what it begins with."""
@@ -60,7 +61,8 @@ def read_text(
             return None
         data = read_bytes(place)
     except OSError as error:
-        refuse("unreadable", (error.strerror or type(error).__name__).lower(), "check the file")
+        remedy = error.remedy if isinstance(error, BadArchive | NotRegular) else "check the file"
+        refuse("unreadable", (error.strerror or type(error).__name__).lower(), remedy)
         return None
     text = decode(data)
     if text is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
+from tallymark.io.regular import read_regular
 
 if TYPE_CHECKING:
     from tallymark.modalities.base import Modality
@@ -37,7 +38,7 @@ def make_recipe(given: Mapping[str, object]) -> Recipe:
 def read_recipe(path: Path) -> Recipe:
     """A recipe as `Recipe.save` wrote it; fields that are not in it have their default."""
     try:
-        return make_recipe(tomllib.loads(path.read_text()))
+        return make_recipe(tomllib.loads(read_regular(path).decode()))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         remedy = "name a recipe.toml that training wrote"
         raise BadInput(Problem("bad_recipe", str(path), str(error), "a recipe", remedy)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,4 +40,4 @@ def refuse_held_out(extra: Catalog, val: Catalog) -> None:
 
 def _files(catalog: Catalog) -> set[Path]:
     paths = (catalog.path(item) for item in range(len(catalog)))
-    return {path.resolve() for path in paths if path is not None}
+    return {Path(os.path.realpath(path)) for path in paths if path is not None}

@@ -209,9 +209,9 @@ def test_damage_anywhere_is_an_os_error(tmp_path: Path) -> None:
 
 
 def test_files_of_data_sets_are_opened_in_one_place() -> None:
-    """Anything else would not find files in archives."""
+    """Anything else would not find files in archives, and would wait for pipes."""
     package = Path(archives.__file__).parent.parent
-    own = {package / "io" / "archives.py"}
+    own = {package / "io" / "archives.py", package / "io" / "regular.py"}
     opens = re.compile(r"\.read_bytes\(\)|\.read_text\(|\.open\(\"rb|imread|fromfile|Image\.open\(path|SoundFile\(str")
     layers = ("io", "data", "datasets", "formats", "modalities", "drawing", "reporting", "challenges")
     found = {
@@ -221,4 +221,4 @@ def test_files_of_data_sets_are_opened_in_one_place() -> None:
         for line in path.read_text().splitlines()
         if path not in own and opens.search(line)
     }
-    assert found == {"modalities/__init__.py: return make_recipe(tomllib.loads(path.read_text()))"}
+    assert not found

@@ -12,7 +12,7 @@ import soundfile
 
 import tallymark
 from tallymark.core.problems import Problems
-from tallymark.io.folders import open_folder, split_of_path
+from tallymark.io.folders import media_files, open_folder, split_of_path
 from tests.made import NAMES
 from tests.sets import copy_of
 
@@ -61,6 +61,9 @@ def test_a_folder_that_cannot_be_listed_is_a_problem(tmp_path: Path, monkeypatch
     listed = open_folder(tmp_path, problems)
     assert listed is not None
     assert [path.name for path in listed.files] == ["a.jpg"]
+    assert [note.kind for note in listed.notes] == ["unreadable_folder"]
+    assert not problems
+    media_files(tmp_path, {".jpg"}, problems)  # the ids of a submission: none may be missing
     assert problems.counts == {"unreadable_folder": 1}
 
 
