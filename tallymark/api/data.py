@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tallymark.core.options import SceneOptions, parse_options
 from tallymark.core.outputs import filling, holds_files, writing_to
+from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, challenge
 from tallymark.data.catalog import Catalog
@@ -116,6 +117,7 @@ def explore(
     """
     from tallymark.reporting.explore import write_page
 
+    refuse_outputs([out], force=True)
     what = challenge(name)
     problems = Problems(EVERY)
     catalog = read_folder(what, Path(folder), parse_options(what.rule_options, rule_options), exclude, problems)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.api.data import PathLike
-from tallymark.api.models import check_output_files
+from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.detector.coders import CODERS
@@ -163,10 +163,8 @@ class Exports:
     def check(self, recipe: Recipe) -> None:
         """Raise `BadInput` for exports that do not go with a model or cannot be written, before any work is done."""
         _check_supported(recipe, *self.paths, *(() if self.gsd is None else ("gsd",)))
-        check_output_files([path for path in (self.counts, self.objects, self.days, self.plot) if path is not None])
-        for folder in (self.raven, self.audacity):
-            if folder is not None and folder.is_file():
-                raise BadInput(Problem("bad_path", str(folder), "a file", "a folder", "name another"))
+        files = [self.counts, self.objects, self.days, self.plot]
+        refuse_outputs(files, filled=[self.raven, self.audacity, self.clips, self.draw], force=True)
         for folder, noun in ((self.clips, "clips"), (self.draw, "drawings")):
             if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
                 remedy = f"name a new folder: {noun} of two runs would be mixed up"

@@ -17,6 +17,7 @@ from tallymark.api.score import write
 from tallymark.api.submission_rows import expected_rows
 from tallymark.core.humanize import plural
 from tallymark.core.options import parse_options
+from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, nearest
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import challenge, challenge_names
@@ -279,9 +280,7 @@ def predict(
     given = dict(rule_options or {})
     check_gsd(gsd)
     _check_form(name, form)
-    check_output_files([] if out is None else [Path(out)])
-    if journal is not None and Path(journal).is_file():
-        raise BadInput(Problem("bad_path", str(journal), "a file", "a folder, existing or new", "name another"))
+    refuse_outputs([out], filled=[journal], force=True)
     notes: list[str] = []
     changes = dict(recipe)
     if fp_per_hour is not None:
@@ -352,19 +351,6 @@ def _check_form(name: str, form: str | None) -> None:
     forms = challenge(name).dialect.FORMS
     if form is not None and form not in forms:
         raise BadInput(Problem("bad_option", "form", f"'{form}'", " or ".join(forms), nearest(form, list(forms))))
-
-
-def check_output_files(paths: Sequence[Path]) -> None:
-    """Report files that cannot be written, before hours of work are lost with them."""
-    problems = Problems()
-    expected = "a file in an existing folder"
-    for path in paths:
-        if path.is_dir():
-            problems.add(Problem("bad_path", str(path), "a folder", expected, "name a file in it"))
-        elif not path.parent.is_dir():
-            found, remedy = f"no folder {path.parent}", f"mkdir -p {path.parent}"
-            problems.add(Problem("bad_path", str(path), found, expected, remedy))
-    problems.raise_if_any()
 
 
 def find_models(model: PathLike) -> list[Path]:

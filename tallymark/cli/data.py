@@ -18,7 +18,6 @@ from tallymark.cli.options import (
     changes_of,
     print_json,
     problems_as_output,
-    refuse_existing,
 )
 
 
@@ -34,8 +33,9 @@ def explore(
     with problems_as_output(False):
         from tallymark.api.data import explore as run_explore
         from tallymark.core.console import print_line
+        from tallymark.core.planned_outputs import refuse_outputs
 
-        refuse_existing(force, out)
+        refuse_outputs([out], inputs=[folder, exclude], force=force)
         run_explore(challenge, folder, out, exclude=exclude, **assignments_of(rule))
         print_line(f"written to {out}")
 
@@ -59,8 +59,9 @@ def folds(
     with problems_as_output(json_):
         from tallymark.api.data import folds as make_folds
         from tallymark.core.console import console, print_line, show_problems, show_table
+        from tallymark.core.planned_outputs import refuse_outputs
 
-        refuse_existing(force, out)
+        refuse_outputs([out], inputs=[folder, exclude], force=force)
         options = assignments_of(rule)
         made = make_folds(
             challenge, folder, folds=folds, seed=seed, leave_one_out=leave_one_out, exclude=exclude, **options
@@ -85,7 +86,9 @@ def new(
     with problems_as_output(False):
         from tallymark.api.new import new as write_skeleton
         from tallymark.core.console import print_line
+        from tallymark.core.planned_outputs import refuse_outputs
 
+        refuse_outputs(filled=[name if out is None else out])
         folder = write_skeleton(name, out)
         print_line(f"written to {folder}; next: pip install -e {folder} && tallymark list {name}")
 
@@ -107,7 +110,9 @@ def synth(
     with problems_as_output(False):
         from tallymark.api.data import synth as run_synth
         from tallymark.core.console import print_line
+        from tallymark.core.planned_outputs import refuse_outputs
 
+        refuse_outputs(filled=[folder])
         options = changes_of(scene_options, run_synth)
         rule_options = run_synth(challenge, folder, items=items, seed=seed, zipped=zipped, **options)
         needed = "".join(f" --rule {key}={value}" for key, value in rule_options.items())

@@ -33,7 +33,9 @@ def kit(
     with problems_as_output(json_):
         from tallymark.api.kit import kit as write_kit
         from tallymark.core.console import print_line
+        from tallymark.core.planned_outputs import refuse_outputs
 
+        refuse_outputs(filled=[out], inputs=[model])
         made = write_kit(model, out, minutes=minutes, python=python)
         if json_:
             files = {"submission": made.submission, "wheels": made.wheels, "bytes": made.bytes}

@@ -21,7 +21,6 @@ from tallymark.cli.options import (
     command_line,
     print_json,
     problems_as_output,
-    refuse_existing,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +65,9 @@ def train(
     """
     with problems_as_output(json_, resume=lambda: f"to resume from the last checkpoint: {command_line('--resume')}"):
         from tallymark.api.models import train as run_train
+        from tallymark.core.planned_outputs import refuse_outputs
 
+        refuse_outputs(filled=[out], inputs=[folder, exclude, *(extra_data or ()), pseudo, folds])
         result = run_train(
             challenge,
             folder,
@@ -209,9 +210,16 @@ def predict(
         from tallymark.api.exports import Exports
         from tallymark.api.models import open_model
         from tallymark.api.models import predict as run_predict
+        from tallymark.core.planned_outputs import refuse_outputs
 
         chosen = cast(Literal["onnxruntime", "openvino"], choice_of(runtime, ("onnxruntime", "openvino")))
-        refuse_existing(force, out, counts, objects, days, plot, raven, audacity)
+        refuse_outputs(
+            [out, counts, objects, days, plot],
+            [raven, audacity],
+            filled=[clips, draw, journal],
+            inputs=[model, folder, sample],
+            force=force,
+        )
         predictor = open_model(model, chosen, threads)
         exports = Exports(counts, objects, days, plot, raven, audacity, clips, draw, gsd, clips_each)
         exports.check(predictor.metadata.recipe)
@@ -269,5 +277,7 @@ def demo(
     with problems_as_output(False):
         from tallymark.cli.demo import run
         from tallymark.core.console import console
+        from tallymark.core.planned_outputs import refuse_outputs
 
+        refuse_outputs(filled=[out])
         run(challenges or [], out, console())

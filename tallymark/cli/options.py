@@ -67,19 +67,6 @@ Threads = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
 
-def refuse_existing(force: bool, *paths: Path | None) -> None:
-    """A `BadInput` for outputs that exist, before any work is done: files, and folders with files in them."""
-    from tallymark.core.problems import Problem, Problems
-
-    problems = Problems()
-    for path in () if force else paths:
-        if path is not None and (path.is_file() or (path.is_dir() and any(path.iterdir()))):
-            found = "a file" if path.is_file() else "a folder with files"
-            remedy = "name another, or add --force to overwrite it"
-            problems.add(Problem("exists", str(path), found, "a new file or folder", remedy))
-    problems.raise_if_any()
-
-
 def choice_of(value: str, allowed: tuple[str, ...]) -> str:
     """The value, if it is one of those allowed; else a `BadInput` that names the nearest."""
     from tallymark.core.problems import BadInput, Problem, nearest
@@ -113,6 +100,7 @@ def problems_as_output(json_: bool, *, resume: Callable[[], str] | None = None) 
 
     resume: says how to resume an interrupted command, which ends with code 130.
     """
+    from tallymark.core.outputs import system_problem
     from tallymark.core.problems import BadInput, Problem
 
     try:
@@ -124,9 +112,12 @@ def problems_as_output(json_: bool, *, resume: Callable[[], str] | None = None) 
         raise _interrupted(resume) from None
     except BrokenPipeError:  # the reader of our output has stopped
         raise
-    except OSError as error:  # errors in reading are problems already; this one is about writing
-        found, remedy = f"{error.strerror}", "check that the folder exists and is writable"
-        problem = Problem("cannot_write", f"{error.filename}", found, "a new file", remedy)
+    except OSError as error:
+        _print_problems(BadInput(system_problem(error)).problems, json_)
+        raise typer.Exit(2) from None
+    except MemoryError:
+        expected, remedy = "enough memory", "close other programs, or give smaller files or values"
+        problem = Problem("no_memory", "this machine", "not enough memory", expected, remedy)
         _print_problems(BadInput(problem).problems, json_)
         raise typer.Exit(2) from None
     except Exception as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +21,6 @@ from tallymark.cli.options import (
     choice_of,
     print_json,
     problems_as_output,
-    refuse_existing,
 )
 from tallymark.cli.score_options import score_options_of
 
@@ -76,8 +74,9 @@ def check(
     with problems_as_output(json_):
         from tallymark.api.check import check as run_check
         from tallymark.core.console import console, print_line, show_problems
+        from tallymark.core.planned_outputs import refuse_outputs
 
-        refuse_existing(force, out)
+        refuse_outputs([out], inputs=[path, against, exclude], force=force)
         checked = run_check(challenge, path, against=against, exclude=exclude, **assignments_of(rule))
         if out is not None:
             from tallymark.io.tables import write_frame
@@ -115,9 +114,10 @@ def score(
     with problems_as_output(json_):
         from tallymark.api.score import score as run_score
         from tallymark.core.console import console
+        from tallymark.core.planned_outputs import refuse_outputs
         from tallymark.io.tables import write_frame
 
-        refuse_existing(force, per_item, pairs)
+        refuse_outputs([per_item, pairs], inputs=[truth, submission, images], force=force)
         options = assignments_of(rule) | score_options_of(ctx, challenge)
         result = run_score(challenge, truth, submission, images=images, **options)
         if per_item is not None:
@@ -164,10 +164,10 @@ def repair(
         from tallymark.api.score import repair as run_repair
         from tallymark.core.console import console, show_table
         from tallymark.core.humanize import plural
+        from tallymark.core.planned_outputs import refuse_outputs
         from tallymark.submission.dialect import Change
 
-        same = os.path.realpath(out) == os.path.realpath(submission)  # the original is never overwritten
-        refuse_existing(force or same, out)
+        refuse_outputs([out], inputs=[submission, against], force=force)
         changes = run_repair(challenge, submission, out, against=against, **assignments_of(rule))
         if json_:
             print_json({"out": str(out), "changes": [change._asdict() for change in changes]})
@@ -191,9 +191,10 @@ def convert(
     with problems_as_output(False):
         from tallymark.api.score import convert as run_convert
         from tallymark.core.console import print_line
+        from tallymark.core.planned_outputs import refuse_outputs
         from tallymark.core.registry import challenge as find
 
-        refuse_existing(force, out)
+        refuse_outputs([out], inputs=[submission], force=force)
         forms = find(challenge).dialect.FORMS
         chosen = choice_of(form or forms[0], forms)
         run_convert(challenge, submission, out, form=chosen, **assignments_of(rule))

@@ -30,6 +30,13 @@ REMEDIES = {
     errno.EISDIR: "name a file",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
+LIMITS = {
+    errno.ENOMEM: "close other programs",
+    errno.EMFILE: "close other programs, or raise the limit by `ulimit -n`",
+    errno.ENFILE: "close other programs",
+    errno.EAGAIN: "close other programs, or raise the limit by `ulimit -u`",
+}
+TRY_AGAIN = "check the disk and the connection to it, then run the same command again"
 UNFINISHED = ".unfinished"
 """Suffix of files and folders that are being written; a kill may leave some, which nothing reads."""
 NOT_SYNCED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP}
@@ -52,7 +59,7 @@ def replacing(path: str | Path, *, sync: bool = True) -> Iterator[Path]:
         with writing_to(path):
             yield Path(path)  # /dev/stdout, a pipe: nothing to keep, nothing to rename
         return
-    unfinished = target.with_name(_unfinished_name(target.name))
+    unfinished = unfinished_beside(target)
     try:
         with writing_to(path), _named(unfinished, path):
             yield unfinished
@@ -74,7 +81,7 @@ def filling(folder: str | Path) -> Iterator[Path]:
     """
     target = Path(folder)
     new = [path for path in (target, *target.parents) if not path.exists()]
-    unfinished = target / _unfinished_name("")
+    unfinished = unfinished_beside(target / "folder")
     moved: list[Path] = []
     try:
         make_folder(unfinished)
@@ -135,9 +142,24 @@ def writing_to(path: str | Path, *, expected: str = "a file that can be written"
 
 def cannot_write(path: str | Path, error: OSError, expected: str = "a file that can be written") -> Problem:
     """What a failure of writing is to the user."""
-    found = (error.strerror or str(error) or type(error).__name__).lower()
-    remedy = REMEDIES.get(error.errno or 0, "check the disk and the connection to it, then run the same command again")
-    return Problem("cannot_write", str(path), found, expected, remedy)
+    remedy = REMEDIES.get(error.errno or 0, TRY_AGAIN)
+    return Problem("cannot_write", str(path), _reason(error), expected, remedy)
+
+
+def system_problem(error: OSError) -> Problem:
+    """What any other error of the system is to the user, such as a file that vanished while it was read."""
+    file = "this machine" if error.filename is None else os.fsdecode(error.filename)
+    remedy = LIMITS.get(error.errno or 0, TRY_AGAIN)
+    return Problem("system_error", file, _reason(error), "files that can be opened and read", remedy)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error) or type(error).__name__).lower()
+
+
+def unfinished_beside(path: Path) -> Path:
+    """A hidden path that no other thread or process uses, and that is not too long whatever the letters."""
+    return path.with_name(f".{path.name[:40]}.{os.getpid()}-{next(_numbers)}{UNFINISHED}")
 
 
 def is_special(path: str | Path) -> bool:
@@ -158,11 +180,6 @@ def _named(unfinished: Path, path: str | Path) -> Iterator[None]:
         yield
     except BadInput as bad:
         raise BadInput(bad.problems.moved(str(unfinished), str(path))) from bad
-
-
-def _unfinished_name(name: str) -> str:
-    """A hidden name that no other thread or process uses, and that is not too long whatever the letters."""
-    return f".{name[:40]}.{os.getpid()}-{next(_numbers)}{UNFINISHED}"
 
 
 def _bring_to_disk(path: Path) -> None:

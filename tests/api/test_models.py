@@ -1,4 +1,4 @@
-"""Which model a name stands for, which outputs cannot be written, and what the notes of a prediction say."""
+"""Which model a name stands for, and what the notes of a prediction say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tallymark
-from tallymark.api.models import check_output_files, find_models
+from tallymark.api.models import find_models
 from tallymark.core.problems import BadInput
 from tallymark.core.registry import challenge
 
@@ -27,13 +27,6 @@ def test_a_data_folder_named_like_a_challenge_is_not_a_run(tmp_path: Path, monke
         find_models("fields")
     with pytest.raises(BadInput, match="nothing of that name"):
         find_models("nosuch")
-
-
-def test_output_files_need_an_existing_folder(tmp_path: Path) -> None:
-    check_output_files([tmp_path / "new.csv", Path("here.csv")])
-    with pytest.raises(BadInput) as caught:
-        check_output_files([tmp_path, tmp_path / "no" / "such" / "x.csv"])
-    assert sorted(problem.found for problem in caught.value.problems) == ["a folder", f"no folder {tmp_path}/no/such"]
 
 
 def test_a_note_names_the_predicted_split(sets: Path) -> None:

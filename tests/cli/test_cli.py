@@ -302,8 +302,8 @@ def test_all_files_of_a_comparison_are_checked(tmp_path: Path) -> None:
 def test_an_unwritable_output_is_reported(good: Callable[[str], tuple[Path, Path]], tmp_path: Path) -> None:
     words = ("score", "wheat", *good("wheat"))
     unwritable = ("--per-item", tmp_path / "no" / "items.csv")
-    assert "cannot_write" in run(*words, *unwritable, code=2)
-    assert json.loads(run(*words, *unwritable, "--json", code=2))["counts"] == {"cannot_write": 1}
+    assert "bad_path" in run(*words, *unwritable, code=2)
+    assert json.loads(run(*words, *unwritable, "--json", code=2))["counts"] == {"bad_path": 1}
 
 
 @pytest.mark.parametrize(("start", "name"), [(b"\x1f\x8b\x08\x00", "gzip"), (b"PK\x03\x04", "spreadsheet")])

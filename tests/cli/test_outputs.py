@@ -6,10 +6,15 @@ import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
+from typer.models import OptionInfo
 
+from tallymark.cli import options as cli_options
+from tallymark.cli.main import app
 from tallymark.core.outputs import UNFINISHED
+from tallymark.core.problems import Problem
 from tests.cli.test_cli import good, run  # noqa: F401
 
 WRITERS = {
@@ -118,3 +123,97 @@ def test_the_skeleton_of_a_challenge_is_whole_or_not_there(monkeypatch: pytest.M
         assert "no space left on device" in run("new", "wasps", "--out", tmp_path / "wasps", code=2)
     assert not list(tmp_path.iterdir())
     run("new", "wasps", "--out", tmp_path / "wasps")
+
+
+PLANNED: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
+    "check": (("wheat", "{submission}"), ("--out",), ()),
+    "score": (("wheat", "{truth}", "{submission}"), ("--per-item", "--pairs"), ()),
+    "repair": (("wheat", "{submission}"), ("--out",), ()),
+    "convert": (("wheat", "{submission}"), ("--out",), ()),
+    "export-metrics": (("upcalls",), ("--out",), ()),
+    "explore": (("wheat", "{data}"), ("--out",), ()),
+    "folds": (("wheat", "{data}"), ("--out",), ()),
+    "predict": (
+        ("upcalls", "{data}"),
+        ("--out", "--counts", "--objects", "--days", "--plot"),
+        ("--raven", "--audacity", "--clips", "--draw", "--journal"),
+    ),
+    "train": (("wheat", "{data}"), (), ("--out",)),
+    "kit": (("wheat",), (), ("--out",)),
+    "new": (("wasps",), (), ("--out",)),
+    "demo": (("wheat",), (), ("--out",)),
+    "synth": (("wheat",), (), ("",)),
+}
+"""For each command: its arguments, and the options that name a file or a folder to write."""
+
+
+def test_every_output_of_every_command_is_planned() -> None:
+    """An option that is new in some command has to be in the table, and so be refused first."""
+    read = {"--against", "--exclude", "--images", "--sample", "--extra-data", "--pseudo", "--folds"}
+    for command in app.registered_commands:
+        assert command.callback is not None
+        name = command.name or command.callback.__name__
+        hints = get_type_hints(command.callback, include_extras=True).items()
+        about = {f"--{key.replace('_', '-')}": get_args(hint) for key, hint in hints if key != "return"}
+        options = {key for key, args in about.items() if "Path" in str(args) and isinstance(args[-1], OptionInfo)}
+        _, files, folders = PLANNED.get(name, ((), (), ()))
+        assert options - read == {*files, *folders} - {""}, name
+
+
+@pytest.mark.parametrize("command", PLANNED)
+def test_outputs_are_refused_before_the_work(
+    command: str, words: Callable[..., list[object]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("by hand")
+    (tmp_path / "folder").mkdir()
+    arguments, files, folders = PLANNED[command]
+    given = (command, *words(arguments, data=tmp_path / "nothing here"))  # the work would begin with a problem
+
+    def refused(*options: str) -> list[tuple[str, str]]:
+        caught = list[Problem]()
+        with monkeypatch.context() as patched:
+            patched.setattr(cli_options, "_print_problems", lambda problems, json_: caught.extend(problems))
+            run(*given, *filter(None, options), code=2)
+        return [(problem.kind, problem.file) for problem in caught]
+
+    for option in files:
+        for path, kind in (("no/such", "bad_path"), ("folder", "bad_path"), ("/proc/x", "cannot_write")):
+            if (command, path) != ("export-metrics", "folder"):  # which it writes to, under its own name
+                assert refused(option, path) == [(kind, path)]
+    for option in folders:
+        for path, kind in (("file", "bad_path"), ("/proc/x", "cannot_write"), ("file/below", "cannot_write")):
+            assert refused(option, path) == [(kind, path)]
+    if len(options := (*files, *folders)) > 1:
+        same = refused(*(word for option in options for word in (option, "new")))
+        assert same == [("same_file", "new")] * (len(options) - 1)
+    assert (tmp_path / "file").read_text() == "by hand"
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("name", ["repair", "convert", "check"])
+def test_the_input_is_never_overwritten(name: str, words: Callable[..., list[object]], tmp_path: Path) -> None:
+    submission = tmp_path / "submission.csv"
+    before = submission.read_text()
+    assert "same_file" in run(*words(WRITERS[name], out=submission), "--force", code=2)
+    assert submission.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.EMFILE, "Too many open files", "a.jpg"), ("system_error", "a.jpg", "ulimit -n")),
+        (OSError(errno.ESTALE, "Stale file handle"), ("system_error", "stale file handle", "same command again")),
+        (MemoryError(), ("no_memory", "not enough memory")),
+    ],
+)
+def test_errors_of_the_system_are_not_taken_for_failures_to_write(
+    error: Exception, said: tuple[str, ...], words: Callable[..., list[object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*given: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr("tallymark.api.check.check", fail)
+    printed = run(*words(("check", "wheat", "{submission}")), code=2)
+    assert all(text in printed for text in said)
+    assert "cannot_write" not in printed

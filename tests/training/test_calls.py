@@ -185,7 +185,7 @@ def test_options_that_a_model_does_not_support_are_refused(folder: Path, run: Pa
     assert refused(model, str(folder), "--fp-per-hour", "1") == expected
     assert refused(str(run), str(folder), "--gsd", "1") == "bad_option --gsd a model that detects objects in images"
     assert refused(str(run), str(folder), "tta=2") == "bad_option tta=2 tta=1: time has one direction only"
-    assert refused(str(run), str(folder), "--counts", str(tmp_path)).startswith("exists a folder")
+    assert refused(str(run), str(folder), "--counts", str(tmp_path)).startswith("bad_path a folder")
     for option in ("--out", "--counts", "--objects", "--days", "--plot"):
         assert "bad_path no folder" in refused(str(run), str(folder), option, str(tmp_path / "no" / "x.csv"))
     labels = ImageRecipe().replace(width=4, task="labels")
