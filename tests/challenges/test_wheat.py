@@ -152,3 +152,11 @@ def test_synthetic_images_are_read_back(tmp_path: Path) -> None:
     assert not problems
     assert solution.items.group is not None
     assert set(solution.items.group) <= set(synth.FOREIGN)
+
+
+def test_a_box_of_negative_size_is_reported_and_not_kept(tmp_path: Path) -> None:
+    """It would confuse whoever looks for overlapping boxes."""
+    rows = 'image_id,bbox\na,"[3, 4, 8, 6]"\na,"[12, 9, -1e308, 6]"\nb,"[1, 2, -3, 4]"\n'
+    truth, problems = parse(dialect.read_truth, put(tmp_path / "train.csv", rows), OPTIONS)
+    assert kinds(problems) == [("negative_size", 3), ("negative_size", 4)]
+    assert truth.counts.tolist() == [1, 0]

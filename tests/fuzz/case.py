@@ -89,6 +89,12 @@ class Outcome:
     commands: list[list[str]] = field(default_factory=list)
     memory: int = 0
 
+    @property
+    def shown(self) -> str:
+        """The finding in one line: the exception at the end of a traceback, or the first line of other texts."""
+        lines = self.text.strip().splitlines() or [""]
+        return lines[-1 if self.finding == "traceback" else 0][:200]
+
 
 class TimeLimit(BaseException):
     """Not an `Exception`, so that no code under test catches it."""

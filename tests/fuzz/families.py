@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from tests.fuzz.annotations import Folders
 from tests.fuzz.case import Family
+from tests.fuzz.drives import Drives
+from tests.fuzz.media import Archives, Media
+from tests.fuzz.models import Journals, Models, Runs
 from tests.fuzz.tables import Results, Tables
 
 FAMILIES: dict[str, Family] = {
     "submissions": Tables("submission"),
     "truths": Tables("truth"),
     "results": Results(),
+    "annotations": Folders(),
+    "drives": Drives(),
+    "media": Media(),
+    "archives": Archives(),
+    "models": Models(),
+    "journals": Journals(),
+    "runs": Runs(),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import resource
 import shutil
 import tempfile
@@ -53,6 +54,7 @@ def _work(base: Path, scratch: Path, pipe: Any) -> None:
 
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # libraries for images and sound print what they think of a file
     while (job := pipe.recv()) is not None:
         name, seed = job
         shutil.rmtree(scratch, ignore_errors=True)
@@ -142,7 +144,7 @@ def save(outcome: Outcome, name: str, seed: int, files: Path, keep: Path) -> Non
     shutil.copytree(files, folder, symlinks=True)
     lines = f"{outcome.finding}: {outcome.about}", json.dumps(outcome.commands[-1:]), "", outcome.text, ""
     (folder / "finding.txt").write_text("\n".join(lines), "utf-8", "backslashreplace")
-    print(f"{name} {seed}: {outcome.finding}: {outcome.text.strip().splitlines()[-1][:200]}", flush=True)
+    print(f"{name} {seed}: {outcome.finding}: {outcome.shown}", flush=True)
 
 
 def table(figures: dict[str, Statistics]) -> str:

@@ -13,7 +13,7 @@ from tests.fuzz.families import FAMILIES
 from tests.fuzz.runner import seeded
 from tests.sets import make_once
 
-SHARE = {"submissions": 40, "truths": 40}
+SHARE = {"submissions": 40, "truths": 40, "archives": 40}
 """Cases of each family."""
 
 

@@ -53,8 +53,10 @@ def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) 
     table.report(
         problems, "negative_size", row[negative], "bbox", "width and height of 0 or more", "correct the box", ids=ids
     )
-    boxes = Boxes.of(values[~wrong] if wrong.any() else values)
-    return Annotations.from_rows(items, item[row[~wrong]], boxes, line=table.line[row[~wrong]])
+    unusable = wrong | negative
+    if unusable.any():
+        row, values = row[~unusable], values[~unusable]
+    return Annotations.from_rows(items, item[row], Boxes.of(values), line=table.line[row])
 
 
 def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Boxes] | None:
