@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from rich.console import Console
 
 from tallymark.cli import demo
+from tallymark.io import retries
 from tests.sets import make_once, sets
 
 __all__ = ["sets"]
@@ -23,6 +24,13 @@ settings.register_profile(
     "steady", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
 settings.load_profile("steady")
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that cannot be read are tried again at once, and not for seconds."""
+    monkeypatch.setattr(retries, "DELAYS", (0.0, 0.01))
+    monkeypatch.setattr(retries._Failures, "in_a_row", 0)
 
 
 SHORTER = {"lyft": 6, "ships": 14, "wheat": 30, "upcalls": 8, "food": 6}

@@ -198,7 +198,7 @@ def predict(
     """Predict the items of a data set, or of any folder of images or recordings.
 
     Writes a valid submission, tables and exports. Unreadable files are skipped and reported; they are empty in the
-    submission.
+    submission. The exit code is 2 if a disk or a share failed to read some: the same command tries them again.
     """
 
     def how_to_resume() -> str:
@@ -211,6 +211,7 @@ def predict(
         from tallymark.api.models import open_model
         from tallymark.api.models import predict as run_predict
         from tallymark.core.planned_outputs import refuse_outputs
+        from tallymark.io.media import READ_FAILED
 
         chosen = cast(Literal["onnxruntime", "openvino"], choice_of(runtime, ("onnxruntime", "openvino")))
         refuse_outputs(
@@ -239,6 +240,8 @@ def predict(
         )
         exports.write(result)
         _print_prediction(result, exports, out, json_)
+        if READ_FAILED in result.problems.counts:  # the result is written, but a script should know
+            raise typer.Exit(2)
 
 
 def _print_prediction(result: PredictionResult, exports: Exports, out: Path | None, json_: bool) -> None:

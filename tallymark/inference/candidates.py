@@ -46,6 +46,12 @@ class Candidates:
         items = Items(self.items.ids[index], None if group is None else group[index])
         return Candidates(self.objects.reindex(items), self.size[index], self.presence[index])
 
+    def replace_items(self, others: Candidates) -> Candidates:
+        """With those of some of the items in place of their own."""
+        kept = np.flatnonzero(others.items.find(self.items.ids) < 0)
+        everything = concat_candidates([self.select(kept), others])
+        return everything.select(everything.items.find(self.items.ids)).rename(self.items)
+
     def rename(self, items: Items) -> Candidates:
         """The same under other ids."""
         return replace(self, objects=replace(self.objects, items=items))

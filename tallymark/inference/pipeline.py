@@ -13,7 +13,7 @@ import numpy as np
 
 from tallymark.core.console import counting
 from tallymark.core.parallel import in_background, prefetch
-from tallymark.core.problems import Problem, Problems
+from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.core.recipe import Recipe, head_groups_of
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
@@ -24,15 +24,21 @@ from tallymark.detector.tta import tta_transforms
 from tallymark.geometry.poses import Poses, concat_poses, transform_cuboids
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.execution import Execution
+from tallymark.inference.outage import AGAIN, RESUME, Outage, failed_items, stop_training
 from tallymark.inference.time_limit import LATE
-from tallymark.io.media import BadMedia
+from tallymark.io.media import READ_FAILED, BadMedia
 from tallymark.modalities import modality_of
-from tallymark.modalities.base import UNREADABLE, ModelInput, Tile
+from tallymark.modalities.base import UNREADABLE, InputPlan, ModelInput, Tile
 
 Model = Callable[[np.ndarray], Outputs]
 """Inputs (n, height, width, channels) to outputs by name, each (n, …)."""
 SEQUENTIAL = Execution(tile_threads=1, concurrent_tiles=1)
 """How a network in training is run: it has threads of its own."""
+AS_TRAINED = InputPlan()
+
+
+def no_step() -> None:
+    """Advance no progress bar."""
 
 
 class LoadedItem(NamedTuple):
@@ -62,15 +68,28 @@ def infer(
     classes: tuple[str, ...] = (),
     title: str = "predicting",
     execution: Execution = SEQUENTIAL,
-    recipes: Sequence[Recipe] | None = None,
+    plan: InputPlan = AS_TRAINED,
+    how: str = AGAIN,
 ) -> Candidates:
     """The candidates of every item, the mean over models and test-time augmentations, with a progress bar.
 
-    An item that cannot be read is a problem, and has no candidates. classes: their names, for `head_groups`.
-    recipes: how each item is shown, where that differs from item to item.
+    An item that cannot be read is a problem, and has no candidates. Where the system failed to read it, it is tried
+    again after all others; if all of the folder is out of reach, that is a `BadInput` that says how to go on.
+    classes: their names, for `head_groups`. plan: how each item is shown.
     """
+    met = Problems(EVERY)
+    outage = Outage(catalog)
     with counting(title, len(catalog)) as advance:
-        return infer_items(catalog, models, recipe, problems, classes, execution, advance, recipes)
+        candidates = infer_items(catalog, models, recipe, met, classes, execution, advance, plan, outage)
+        failed = failed_items(catalog, met)
+        if len(failed) and not outage.lost:
+            met = met.without(lambda problem: problem.kind == READ_FAILED)
+            chosen, plan = catalog.select(failed), plan.select(failed)
+            again = infer_items(chosen, models, recipe, met, classes, execution, no_step, plan, outage)
+            candidates = candidates.replace_items(again)
+    outage.stop_if_lost(how)
+    problems.merge(met)
+    return candidates
 
 
 def infer_items(
@@ -81,11 +100,12 @@ def infer_items(
     classes: tuple[str, ...],
     execution: Execution,
     advance: Callable[[], None],
-    recipes: Sequence[Recipe] | None = None,
+    plan: InputPlan,
+    outage: Outage,
 ) -> Candidates:
-    """The same, calling `advance` after each item."""
+    """The same in one round, calling `advance` after each item; if the folder is lost, without the items from there."""
     size = np.full((len(catalog), 2), np.nan)
-    items = load(catalog, recipe, problems, execution, recipes)
+    items = load(catalog, recipe, problems, execution, plan, outage)
 
     def count() -> None:
         advance()
@@ -101,10 +121,12 @@ def load(
     recipe: Recipe,
     problems: Problems,
     execution: Execution,
-    recipes: Sequence[Recipe] | None = None,
+    plan: InputPlan = AS_TRAINED,
+    outage: Outage | None = None,
 ) -> Iterator[LoadedItem]:
     """Open each item in turn, some of them ahead. One that cannot be read is a problem, and has no tiles."""
     modality = modality_of(recipe)
+    outage = outage or Outage(catalog)
 
     def note(item: int, bad: BadMedia) -> None:
         name, expected = catalog.items.ids[item], f"a readable {catalog.medium.noun}"
@@ -123,17 +145,24 @@ def load(
                     return
                 yield one
         except BadMedia as bad:
+            outage.count(bad)
             note(item, bad)
 
     def open_item(item: int) -> LoadedItem:
         if execution.limit.reached:
             report_late(item, "not predicted")
             return LoadedItem(item, UNREADABLE)
+        if outage.lost:
+            return LoadedItem(item, UNREADABLE)
         try:
-            opened = modality.open(catalog, item, recipe if recipes is None else recipes[item])
+            if item in plan.failed:
+                raise plan.failed[item]
+            opened = modality.open(catalog, item, recipe if plan.recipes is None else plan.recipes[item])
         except BadMedia as bad:
+            outage.count(bad)
             note(item, bad)
             return LoadedItem(item, UNREADABLE)
+        outage.count(None)
         return LoadedItem(item, opened._replace(tiles=up_to_damage(item, opened.tiles)))
 
     return prefetch(open_item, range(len(catalog)), execution.readers, execution.prefetch)
@@ -176,12 +205,15 @@ def run(
 def infer_outputs(
     catalog: Catalog, models: Sequence[Model], recipe: Recipe, problems: Problems, *, title: str
 ) -> Iterator[tuple[int, Outputs]]:
-    """The outputs themselves, with the number of their item, for those who need more of them than candidates."""
+    """The outputs themselves, with the number of their item, for parts of a training that need more than candidates."""
     rasterize = modality_of(recipe).rasterizer(recipe)
+    outage = Outage(catalog)
     with counting(title, len(catalog)) as advance:
-        items = load(catalog, recipe, problems, SEQUENTIAL)
+        items = load(catalog, recipe, problems, SEQUENTIAL, outage=outage)
         for loaded in tile(items, np.empty((len(catalog), 2)), advance):
             yield loaded.item.number, ensemble(rasterize(loaded.tile.data), models, recipe)
+    outage.stop_if_lost(RESUME)
+    stop_training(problems)
 
 
 def ensemble(grid: np.ndarray, models: Sequence[Model], recipe: Recipe, tta: int | None = None) -> Outputs:

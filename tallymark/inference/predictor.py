@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tallymark.core.humanize import plural
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, shorten
 from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
@@ -17,6 +18,7 @@ from tallymark.inference.candidates import Candidates
 from tallymark.inference.counting import CountCalibration
 from tallymark.inference.journal import infer_with_journal
 from tallymark.inference.metadata import ModelMetadata
+from tallymark.inference.outage import failed_items
 from tallymark.inference.pipeline import infer
 from tallymark.inference.postprocess import postprocess
 from tallymark.inference.probe import probe_with
@@ -31,9 +33,10 @@ from tallymark.modalities.base import InputPlan
 class PredictionResult:
     """predictions: what is submitted. candidates: everything above the minimum confidence, before thresholds.
 
-    problems: items that could not be read. catalog: the items. metadata: of the models. notes: what the user should
-    know about the result. counting: how predictions are counted; None if as they are submitted, because the user chose
-    the threshold or the model knows no other.
+    problems: items that could not be read; of kind `read_failed` where the same command may succeed later.
+    catalog: the items. metadata: of the models. notes: what the user should know about the result.
+    counting: how predictions are counted; None if as they are submitted, because the user chose the threshold or the
+        model knows no other.
     """
 
     predictions: Annotations[Any]
@@ -106,14 +109,20 @@ class Predictor:
                 problems,
                 classes=classes,
                 execution=execution,
-                recipes=plan.recipes,
+                plan=plan,
             )
         else:
-            candidates = infer_with_journal(journal, catalog, self.sessions, recipe, problems, classes, plan.recipes)
+            candidates = infer_with_journal(journal, catalog, self.sessions, recipe, problems, classes, plan)
+        failed = len(failed_items(catalog, problems))
+        if failed and failed == len(catalog):
+            raise BadInput(problems)
         predictions = replace(postprocess(candidates, recipe), classes=classes)
         chosen = {"score_threshold", "class_thresholds"} & changes.keys()
         counting = None if chosen else CountCalibration.of(self.metadata.counts)
         notes = (*plan.notes, *limit.notes(catalog.medium.noun, problems))
+        if failed:
+            share = f"{failed} of {plural(len(catalog), catalog.medium.noun)}"
+            notes += (f"{share} could not be read, and are empty; the same command tries them again",)
         return PredictionResult(predictions, candidates, recipe, problems, catalog, self.metadata, notes, counting)
 
     def _plan_inputs(self, catalog: Catalog, gsd: float | None) -> InputPlan:

@@ -14,9 +14,18 @@ import numpy as np
 from tallymark.core.problems import Problem, Problems
 from tallymark.io.archives import file_status, is_inside, open_file, read_blocks
 from tallymark.io.folders import AUDIO_SUFFIXES
-from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, check_start, digest, unreadable
-from tallymark.io.regular import require_regular
+from tallymark.io.media import (
+    THUMBNAIL,
+    BadMedia,
+    Inspection,
+    Medium,
+    check_start,
+    digest,
+    read_failed,
+    unreadable,
+)
 from tallymark.io.resampling import resample, resample_blocks
+from tallymark.io.retries import retry
 
 if TYPE_CHECKING:
     from soundfile import SoundFile
@@ -29,6 +38,8 @@ MAX_FRAMES = 1 << 48
 """More samples, centuries of them, are what the library returns for an unknown length."""
 BLOCK = 1 << 17
 """Samples that are read at once."""
+SYSTEM_ERROR = 2
+"""The library's code for a failure of the system: the file may be as it should."""
 INTEGER_FORMATS = {"PCM_16": ("int16", 2.0**-15)}
 """Formats whose samples are read as integers, which is much faster, and the value of one unit."""
 
@@ -54,7 +65,7 @@ def read_header(path: Path) -> Header:
         with _source(path) as source:
             info = soundfile.info(source)
     except (soundfile.LibsndfileError, RuntimeError) as error:
-        raise BadMedia("corrupt_media", _reason(error)) from None
+        raise _bad_recording(error) from None
     if info.samplerate <= 0:
         raise BadMedia("corrupt_media", f"{info.samplerate} samples per second")
     if info.frames > MAX_FRAMES:
@@ -74,7 +85,7 @@ def read_audio(path: Path, start: float = 0.0, stop: float | None = None, rate: 
             file.seek(min(first, file.frames))
             samples = file.read(max(0, last - first), dtype="float32", always_2d=True)
     except (soundfile.LibsndfileError, RuntimeError) as error:
-        raise BadMedia("corrupt_media", _reason(error)) from None
+        raise _bad_recording(error) from None
     mono = samples[:, 0] if samples.shape[1] == 1 else samples.mean(axis=1)
     return resample(mono, own, rate) if rate else np.ascontiguousarray(mono)
 
@@ -83,15 +94,15 @@ def resample_stream(path: Path, rate: int) -> Iterator[np.ndarray]:
     """The samples of a recording at another rate, channels averaged, in blocks of a few seconds."""
     import soundfile
 
+    begins, size = _start(path)  # now: it may be gone at the end
     try:
         with _source(path) as source, soundfile.SoundFile(source) as file:
             dtype, unit = INTEGER_FORMATS.get(file.subtype, ("float32", 1.0))
             for block in resample_blocks(_mono_blocks(file, dtype), file.samplerate, rate):
                 yield block * np.float32(unit)
     except (soundfile.LibsndfileError, RuntimeError) as error:
-        raise BadMedia("corrupt_media", _reason(error)) from None
-    with open_file(path) as start:
-        _check_size(start.read(8), file_status(path)[0])
+        raise _bad_recording(error) from None
+    _check_size(begins, size)
 
 
 def _mono_blocks(file: SoundFile, dtype: str) -> Iterator[np.ndarray]:
@@ -104,15 +115,14 @@ def _mono_blocks(file: SoundFile, dtype: str) -> Iterator[np.ndarray]:
     buffer = np.zeros((BLOCK, file.channels), dtype)
     read = 0
     try:
-        for block in file.blocks(out=buffer, dtype=dtype, always_2d=True):
+        while len(block := file.read(out=buffer, dtype=dtype, always_2d=True)):
             read += len(block)
             yield _mono(block)
             buffer.fill(0)
     except (soundfile.LibsndfileError, RuntimeError) as error:
         decoded = np.trim_zeros(_mono(buffer), "b")  # the library does not return how much it decoded
         yield decoded
-        found = f"{_reason(error)} after {read + len(decoded)} of {file.frames} samples"
-        raise BadMedia("corrupt_media", found) from None
+        raise _bad_recording(error, f" after {read + len(decoded)} of {file.frames} samples") from None
     if read < file.frames:
         raise BadMedia("truncated_media", f"{read} of {file.frames} samples")
 
@@ -126,9 +136,9 @@ def inspect_recording(path: Path) -> Inspection:
     """Decode all of a recording; the thumbnail is its spectrogram at low resolution."""
     import soundfile
 
-    fingerprint, start = _fingerprint(path)
+    fingerprint = _fingerprint(path)
     header = read_header(path)
-    _check_size(start, file_status(path)[0])
+    _check_size(*_start(path))
     energies: list[np.ndarray] = []
     peak = 0.0
     not_finite = 0
@@ -141,7 +151,9 @@ def inspect_recording(path: Path) -> Inspection:
                 peak = max(peak, float(np.abs(block).max(initial=0)))
                 energies.append(_band_energies(block[:, 0]))
     except (soundfile.LibsndfileError, RuntimeError) as error:
-        raise BadMedia("truncated_media", f"{_reason(error)} after {read} of {header.frames} samples") from None
+        where = f" after {read} of {header.frames} samples"
+        bad = _bad_recording(error, where)
+        raise bad if bad.transient else BadMedia("truncated_media", bad.found) from None
     if read < header.frames:
         raise BadMedia("truncated_media", f"{read} of {header.frames} samples")
     faults = []
@@ -158,27 +170,56 @@ def inspect_recording(path: Path) -> Inspection:
 def _source(path: Path) -> Iterator[str | BinaryIO]:
     """What soundfile opens: the name of a file, which is fastest, or a file in an archive."""
     try:
-        if not is_inside(path):
-            require_regular(path)
-            source = None
-        else:
-            source = open_file(path)
+        source = retry(lambda: _open(path))
     except OSError as error:
         raise unreadable(error) from None
-    if source is None:
-        yield str(path)
-        return
     with source:
-        yield source
+        yield source if is_inside(path) else str(path)
 
 
-def _fingerprint(path: Path) -> tuple[bytes, bytes]:
-    """The digest of a recording, read block by block since it may be large, and its first bytes."""
+def _open(path: Path) -> BinaryIO:
+    """A file whose first byte can be read."""
+    source = open_file(path)
     try:
+        source.read(1)
+        source.seek(0)
+    except OSError:
+        source.close()
+        raise
+    return source
+
+
+def _start(path: Path) -> tuple[bytes, int]:
+    """The first bytes of a file, and its size."""
+
+    def read() -> tuple[bytes, int]:
+        with open_file(path) as file:
+            return file.read(8), file_status(path)[0]
+
+    try:
+        return retry(read)
+    except OSError as error:
+        raise unreadable(error) from None
+
+
+def _bad_recording(error: Exception, where: str = "") -> BadMedia:
+    """Why a recording cannot be read on: because the system failed, or because of what is in it."""
+    if getattr(error, "code", None) == SYSTEM_ERROR:
+        return read_failed(f"{_reason(error).lower()}{where}")
+    return BadMedia("corrupt_media", f"{_reason(error)}{where}")
+
+
+def _fingerprint(path: Path) -> bytes:
+    """The digest of a recording, read block by block since it may be large."""
+
+    def read() -> bytes:
         blocks = read_blocks(path)
         start = next(blocks, b"")
         check_start(start)
-        return digest(chain([start], blocks)), start[:8]
+        return digest(chain([start], blocks))
+
+    try:
+        return retry(read)
     except OSError as error:
         raise unreadable(error) from None
 

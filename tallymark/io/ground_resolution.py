@@ -11,6 +11,8 @@ from PIL import Image
 
 from tallymark.io.archives import open_file
 from tallymark.io.images import PILLOW_ERRORS
+from tallymark.io.media import unreadable
+from tallymark.io.retries import may_pass, retry
 
 PIXEL_SCALE, TIE_POINT, GEO_KEYS = 33550, 33922, 34735
 """Tags of GeoTIFF 1.1: sides of a pixel, a point with known coordinates, and the keys of the coordinate system."""
@@ -30,14 +32,20 @@ FAR = 10_000.0
 
 
 def ground_sampling_distance(path: Path) -> float | None:
-    """Metres of ground per pixel; None where the file does not say."""
-    try:
+    """Metres of ground per pixel; None where the file does not say. A `BadMedia` if the system fails to read it."""
+
+    def read() -> float | None:
         with open_file(path) as file, Image.open(file) as image:
             tags: Mapping[int, Any] = getattr(image, "tag_v2", {})
             if PIXEL_SCALE in tags:
                 return _positive(_of_geotiff(tags))
             return _positive(_of_exif(image.getexif().get_ifd(EXIF_IFD), image.size))
-    except PILLOW_ERRORS:
+
+    try:
+        return retry(read)
+    except PILLOW_ERRORS as error:
+        if isinstance(error, OSError) and may_pass(error):
+            raise unreadable(error) from None
         return None
 
 

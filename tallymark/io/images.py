@@ -14,9 +14,10 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 from PIL.TiffImagePlugin import IMAGELENGTH, IMAGEWIDTH, TiffImageFile
 
-from tallymark.io.archives import BadArchive, open_file
+from tallymark.io.archives import open_file
 from tallymark.io.folders import HEIC_SUFFIXES, IMAGE_SUFFIXES
 from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, digest, read_bytes, unreadable
+from tallymark.io.retries import retry
 
 warnings.filterwarnings("ignore", module=r"PIL\.")  # of malformed metadata and of large images
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # what it cannot decode is reported as BadMedia
@@ -57,11 +58,13 @@ def image_size(path: Path) -> tuple[int, int]:
     """Width and height from the header, in the orientation of the EXIF metadata."""
     if path.suffix.lower() in HEIC_SUFFIXES:
         _register_heic()
-    try:
+
+    def read() -> tuple[int, int]:
         with open_file(path) as file, Image.open(file) as image:
             return _oriented_size(image)
-    except BadArchive as error:
-        raise unreadable(error) from None
+
+    try:
+        return retry(read)
     except PILLOW_ERRORS as error:
         raise _bad_media(error) from None
 
@@ -137,6 +140,8 @@ def _bad_media(error: Exception) -> BadMedia:
         return BadMedia("corrupt_media", "not an image")
     if isinstance(error, Image.DecompressionBombError):
         return _too_large(str(error).partition(" exceeds")[0].removeprefix("Image size ").strip("()"))
+    if isinstance(error, OSError) and error.errno is not None:  # of the system, not of Pillow
+        return unreadable(error)
     kind = "truncated_media" if "truncated" in str(error) else "corrupt_media"
     return BadMedia(kind, str(error) or type(error).__name__)
 

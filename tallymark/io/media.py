@@ -13,12 +13,17 @@ import numpy as np
 
 from tallymark.io import archives
 from tallymark.io.regular import NotRegular
+from tallymark.io.retries import may_pass, retry
 
 A = TypeVar("A")
 B = TypeVar("B")
 P = ParamSpec("P")
 THUMBNAIL = 48
 """Side of an inspection's grey thumbnail in pixels: a 3 x 3 grid of cells of 16 px."""
+
+
+READ_FAILED = "read_failed"
+"""The kind of problem of a file that a disk or a share failed to read: that says nothing about the file."""
 
 
 class BadMedia(Exception):
@@ -29,6 +34,11 @@ class BadMedia(Exception):
         self.kind = kind
         self.found = found
         self.remedy = remedy
+
+    @property
+    def transient(self) -> bool:
+        """Whether it may be readable later as it is, since the disk or the share failed, and not the file."""
+        return self.kind == READ_FAILED
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +96,9 @@ def flush_on_damage(
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a media file."""
+    """The bytes of a media file; if the disk or the share fails, it is tried again for some seconds."""
     try:
-        data = archives.read_bytes(path)
+        data = retry(lambda: archives.read_bytes(path))
     except OSError as error:
         raise unreadable(error) from None
     check_start(data)
@@ -104,11 +114,18 @@ def check_start(data: bytes) -> None:
 
 
 def unreadable(error: OSError) -> BadMedia:
-    """A file that cannot be opened, or read in its archive."""
+    """A file that the system cannot read, or that is damaged in its archive."""
     found = (error.strerror or type(error).__name__).lower()
     if isinstance(error, archives.BadArchive | NotRegular):
         return BadMedia("unreadable_media", found, error.remedy)
+    if may_pass(error):
+        return read_failed(found)
     return BadMedia("unreadable_media", found)
+
+
+def read_failed(found: str) -> BadMedia:
+    """A file that a disk or a share failed to read."""
+    return BadMedia(READ_FAILED, found, "check the disk or the connection to it, then run the same command again")
 
 
 def digest(blocks: Iterable[bytes]) -> bytes:

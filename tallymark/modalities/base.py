@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,8 +19,9 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.tta import TTATransform
 from tallymark.geometry.poses import Poses
-from tallymark.io.archives import file_status, is_file
-from tallymark.io.media import BadMedia
+from tallymark.io.archives import file_status
+from tallymark.io.media import BadMedia, unreadable
+from tallymark.io.retries import retry
 from tallymark.modalities.sample import Sample
 
 if TYPE_CHECKING:
@@ -57,10 +59,18 @@ class InputPlan(NamedTuple):
     """How items are shown to the network.
 
     recipes: of each item; None if all have the recipe of the model. notes: what the user should know about it.
+    failed: items that the system failed to read, by number: it is not known how to show them.
     """
 
     recipes: Sequence[Recipe] | None = None
     notes: tuple[str, ...] = ()
+    failed: Mapping[int, BadMedia] = MappingProxyType({})
+
+    def select(self, index: np.ndarray) -> InputPlan:
+        """That of the items with these numbers."""
+        recipes = None if self.recipes is None else [self.recipes[item] for item in index.tolist()]
+        failed = {at: self.failed[item] for at, item in enumerate(index.tolist()) if item in self.failed}
+        return InputPlan(recipes, self.notes, failed)
 
 
 class ProbedObjects(NamedTuple):
@@ -135,7 +145,10 @@ class Modality(Protocol):
         """The labelled items of a catalog as training samples."""
 
     def fingerprint(self, catalog: Catalog, item: int, recipe: Any) -> list[object]:
-        """What identifies an item's files as they are now: changed files are predicted anew."""
+        """What identifies an item's files as they are now: changed files are predicted anew.
+
+        A `BadMedia` if the system does not find them.
+        """
 
     def training_scale(
         self, catalog: LabelledCatalog, recipe: Any, scores: np.ndarray, gsd: float | None
@@ -168,7 +181,11 @@ def path_of(catalog: Catalog, item: int) -> Path:
 
 
 def fingerprint_file(path: Path | None) -> list[object]:
-    """Path, size and time of change of a file."""
-    if path is None or not is_file(path):
+    """Path, size and time of change of a file; a `BadMedia` if it is not there any more."""
+    if path is None:
         return [str(path)]
-    return [str(path.resolve()), *file_status(path)]
+    try:
+        status = retry(lambda: file_status(path))
+        return [str(path.resolve()), *status]
+    except OSError as error:
+        raise unreadable(error) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -72,7 +73,10 @@ class CachedDataset(ABC, Generic[T]):
         raise BadInput(self.problems)
 
     def load(self, item: int) -> T | None:
-        """An item, from the cache if it is there; None if it cannot be read."""
+        """An item, from the cache if it is there; None if it cannot be read.
+
+        A `BadInput` if the disk or the share fails: a training can be resumed when they are back.
+        """
         if item in self._bad:
             return None
         if item in self._cache:
@@ -80,6 +84,9 @@ class CachedDataset(ABC, Generic[T]):
         try:
             decoded = self.decode(item)
         except BadMedia as bad:
+            if bad.transient:  # without it, this would be another training
+                remedy = "check the disk or the connection to it, then resume: the same command with --resume"
+                raise BadInput(replace(self._problem(item, bad), remedy=remedy)) from None
             self.note(item, bad)
             with self._lock:
                 self._bad.add(item)
@@ -93,9 +100,12 @@ class CachedDataset(ABC, Generic[T]):
 
     def note(self, item: int, bad: BadMedia) -> None:
         """Report that an item cannot be read, or only in part; once for each item."""
+        problem = self._problem(item, bad)
+        with self._lock:
+            if all(known.item != problem.item for known in self.problems):
+                self.problems.add(problem)
+
+    def _problem(self, item: int, bad: BadMedia) -> Problem:
         name = self.catalog.items.ids[item]
         expected = f"a {self.catalog.medium.noun}"
-        problem = Problem(bad.kind, self.catalog.place(item), bad.found, expected, bad.remedy, item=name)
-        with self._lock:
-            if all(known.item != name for known in self.problems):
-                self.problems.add(problem)
+        return Problem(bad.kind, self.catalog.place(item), bad.found, expected, bad.remedy, item=name)

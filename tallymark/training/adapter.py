@@ -13,6 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.detector.network import Network
 from tallymark.detector.outputs import Outputs
+from tallymark.inference.outage import RESUME, stop_training
 from tallymark.inference.pipeline import Model, infer
 from tallymark.modalities.base import Detect
 
@@ -33,6 +34,10 @@ def as_detector(network: Network[Any], recipe: Recipe) -> Detect:
     """A function that gives the candidates of a network in a catalog."""
 
     def detect(catalog: Catalog) -> Annotations[Any]:
-        return infer(catalog, [as_model(network)], recipe, Problems(EVERY), title="mining hard negatives").objects
+        problems = Problems(EVERY)
+        model = as_model(network)
+        candidates = infer(catalog, [model], recipe, problems, title="mining hard negatives", how=RESUME)
+        stop_training(problems)
+        return candidates.objects
 
     return detect

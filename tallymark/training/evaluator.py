@@ -13,6 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import LabelledCatalog
 from tallymark.detector.network import Network
 from tallymark.inference.candidates import Candidates
+from tallymark.inference.outage import RESUME, stop_training
 from tallymark.inference.pipeline import infer
 from tallymark.inference.tuning import Rule, tune
 from tallymark.training.adapter import as_model
@@ -43,7 +44,10 @@ class Evaluator:
         self.problems = Problems(EVERY)
         models = [as_model(network)]
         classes = self.catalog.truth.classes
-        candidates = infer(self.catalog, models, self.recipe, self.problems, classes=classes, title="evaluating")
+        candidates = infer(
+            self.catalog, models, self.recipe, self.problems, classes=classes, title="evaluating", how=RESUME
+        )
+        stop_training(self.problems)
         read = candidates.readable
         if read.all():
             return candidates, self.catalog.truth

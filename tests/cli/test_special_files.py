@@ -116,7 +116,7 @@ def test_a_pipe_among_the_pages_of_a_journal_is_passed_over(sets: Path, tmp_path
     model = untrained("wheat", tmp_path / "model.onnx")
     command = "predict", model, sets / "wheat" / "test", "--journal", tmp_path / "pages", "--out"
     run(*command, tmp_path / "one.csv")
-    os.mkfifo(tmp_path / "pages" / "0.npz")
+    os.mkfifo(tmp_path / "pages" / "0.page")
     run(*command, tmp_path / "two.csv")
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
 

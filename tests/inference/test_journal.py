@@ -14,12 +14,12 @@ import pytest
 
 import tallymark
 from tallymark.api.models import find_preset, open_model
-from tallymark.core.problems import BadInput, Problem
+from tallymark.core.problems import BadInput
 from tallymark.data.annotations import Annotations
 from tallymark.detector.coders import CODERS
 from tallymark.inference import journal
 from tallymark.inference.candidates import Candidates
-from tallymark.inference.journal import Page
+from tallymark.inference.journal_pages import read_page, write_page
 from tallymark.inference.predictor import PredictionResult, Predictor
 from tallymark.inference.session import Session
 
@@ -161,7 +161,7 @@ def test_changed_and_new_items_are_inferred(
 
 def test_items_of_a_damaged_page_are_inferred_again(counting: CountingModel, images: Path, tmp_path: Path) -> None:
     counting.predict(images, tmp_path / "journal")
-    pages = sorted((tmp_path / "journal").glob("*/*.npz"))
+    pages = sorted((tmp_path / "journal").glob("*/*.page"))
     assert len(pages) == 4
     pages[0].write_bytes(pages[0].read_bytes()[:100])
     pages[1].write_bytes(b"")
@@ -169,7 +169,7 @@ def test_items_of_a_damaged_page_are_inferred_again(counting: CountingModel, ima
     assert counting.predict(images, tmp_path / "journal")[1] == 0
 
 
-def test_problems_are_cached_with_the_candidates(counting: CountingModel, images: Path, tmp_path: Path) -> None:
+def test_unreadable_items_are_never_journalled(counting: CountingModel, images: Path, tmp_path: Path) -> None:
     (images / "b.png").write_bytes(b"not an image")
     first, _ = counting.predict(images, tmp_path / "journal")
     second, inferred = counting.predict(images, tmp_path / "journal")
@@ -195,17 +195,17 @@ def test_pages_take_about_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None
     assert [batch.tolist() for batch in journal._batches(np.empty(0, int))] == [[]]
 
 
-def test_an_empty_catalog_has_one_empty_page(counting: CountingModel, images: Path, tmp_path: Path) -> None:
+def test_an_empty_catalog_has_no_page(counting: CountingModel, images: Path, tmp_path: Path) -> None:
     catalog = tallymark.read("wheat", images).select(np.empty(0, np.int64))
     for _ in range(2):
         result = counting.model.predict(catalog, journal=tmp_path / "journal")
         assert len(result.predictions) == len(result.candidates.size) == 0
-    assert len(list((tmp_path / "journal").glob("*/*.npz"))) == 1
+    assert not list((tmp_path / "journal").glob("*/*.page"))
 
 
 def test_items_on_two_pages_count_once(counting: CountingModel, images: Path, tmp_path: Path) -> None:
     first, _ = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
-    for page in list((tmp_path / "journal").glob("*/*.npz")):
+    for page in list((tmp_path / "journal").glob("*/*.page")):
         page.with_name(f"0{page.name}").write_bytes(page.read_bytes())
     second, inferred = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
     assert inferred == 0
@@ -237,15 +237,13 @@ def test_a_page_is_read_as_it_was_written(name: str, sets: Path, tmp_path: Path)
         score=rng.random(4),
         classes=classes,
     )
-    size = np.array([[4.0, 3.0], [np.nan, np.nan], [5.0, np.nan]])
+    size = np.array([[4.0, 3.0], [2.0, 1.0], [5.0, np.nan]])
     candidates = Candidates(objects, size, rng.random(3))
-    problems = (("key", Problem("missing_media", "é.wav", "no file", "a recording", item="é")),)
-    journal._write_page(tmp_path / "page.npz", Page(candidates, problems))
-    page = journal._read_page(tmp_path / "page.npz", recipe, classes)
+    write_page(tmp_path / "a.page", candidates)
+    page = read_page(tmp_path / "a.page", recipe, classes)
     assert page is not None
-    _assert_same(page.candidates, candidates)
-    assert page.candidates.items.ids.to_list() == candidates.items.ids.to_list()
-    assert page.problems == problems
+    _assert_same(page, candidates)
+    assert page.items.ids.to_list() == candidates.items.ids.to_list()
 
 
 def _assert_same(one: Any, other: Any) -> None:

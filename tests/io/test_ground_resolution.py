@@ -12,6 +12,7 @@ from PIL import Image
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from tallymark.io.ground_resolution import ground_sampling_distance
+from tallymark.io.media import BadMedia
 
 PIXELS = Image.fromarray(np.zeros((30, 40, 3), np.uint8))
 TIFF_DOUBLE, TIFF_SHORT = 12, 3
@@ -73,7 +74,8 @@ def test_other_files_state_nothing(tmp_path: Path) -> None:
     assert ground_sampling_distance(tmp_path / "a.png") is None
     (tmp_path / "b.jpg").write_bytes(b"not an image")
     assert ground_sampling_distance(tmp_path / "b.jpg") is None
-    assert ground_sampling_distance(tmp_path / "no.jpg") is None
+    with pytest.raises(BadMedia, match="no such file"):
+        ground_sampling_distance(tmp_path / "no.jpg")
 
 
 def test_images_in_archives_state_it_too(tmp_path: Path) -> None:

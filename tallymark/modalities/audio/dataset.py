@@ -142,6 +142,8 @@ class AudioDataset(CachedDataset[np.ndarray]):
             for block in spectrogram(path, self.config):
                 blocks.append(block)
         except BadMedia as bad:
+            if bad.transient:
+                raise
             self.note(item, bad)
         return np.concatenate(blocks, axis=1).astype(np.float16)
 

@@ -30,9 +30,10 @@ def plan_inputs(
 
     gsd: metres per pixel of all files, as the user gives it.
     """
-    size = read_sizes(catalog)
+    failed = dict[int, BadMedia]()
+    size = read_sizes(catalog, failed)
     longer = size.max(axis=1, initial=0)
-    metres = np.full(len(catalog), np.nan) if trained.gsd is None else read_gsd(catalog, gsd)
+    metres = np.full(len(catalog), np.nan) if trained.gsd is None else read_gsd(catalog, gsd, failed)
     scale = recipe.image_size / longer
     by_ground = np.isfinite(metres) & (longer > 0)
     if trained.gsd is not None:
@@ -44,7 +45,7 @@ def plan_inputs(
     octave = np.round(np.log2(np.where(longer > 0, longer, 1)) * SIZES_PER_OCTAVE)
     for step in np.unique(octave[unknown]):
         group = np.flatnonzero(unknown & (octave == step))
-        images = list(_some_images(catalog, group))
+        images = list(_some_images(catalog, group, failed))
         if not images:
             continue
         estimate = estimate_scale(images, probe, trained, recipe, recipe.image_size)
@@ -56,21 +57,22 @@ def plan_inputs(
         notes.append(_summary([(len(group), estimate.scale) for group, estimate in estimated]))
     sides = np.clip(np.round(np.where(longer > 0, scale * longer, recipe.image_size)), 1, MAX_SIZE).astype(int)
     if (sides == recipe.image_size).all():
-        return InputPlan(None, tuple(notes))
+        return InputPlan(None, tuple(notes), failed)
     recipes = {side: recipe.replace(image_size=side) for side in np.unique(sides).tolist()}
-    return InputPlan([recipes[side] for side in sides.tolist()], tuple(notes))
+    return InputPlan([recipes[side] for side in sides.tolist()], tuple(notes), failed)
 
 
-def _some_images(catalog: Catalog, group: np.ndarray) -> Iterator[np.ndarray]:
-    """A few images of a group, from its whole range, that can be read."""
+def _some_images(catalog: Catalog, group: np.ndarray, failed: dict[int, BadMedia]) -> Iterator[np.ndarray]:
+    """A few images of a group, from its whole range, that can be read; `failed` gets those that the system fails to."""
     chosen = np.unique(np.linspace(0, len(group) - 1, len(CROPS)).round().astype(int))
     for item in group[chosen].tolist():
         path = catalog.path(item)
         try:
             if path is not None:
                 yield read_image(path)
-        except BadMedia:  # inference will report it
-            continue
+        except BadMedia as bad:  # inference will report it
+            if bad.transient:
+                failed[item] = bad
 
 
 def _note(size: np.ndarray, scale: float, certain: bool) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.coders import CODERS
 from tallymark.io.ground_resolution import ground_sampling_distance
+from tallymark.io.media import BadMedia
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.image.sizes import read_sizes
 
@@ -119,8 +120,19 @@ def training_scale(
     )
 
 
-def read_gsd(catalog: Catalog, gsd: float | None) -> np.ndarray:
-    """(n,) metres of ground per pixel of each file: as the user gives it, else as the file states it, else nan."""
-    paths = [catalog.path(item) for item in range(len(catalog))]
-    stated = [gsd or (None if path is None else ground_sampling_distance(path)) for path in paths]
-    return np.array([np.nan if one is None else one for one in stated], float)
+def read_gsd(catalog: Catalog, gsd: float | None, failed: dict[int, BadMedia] | None = None) -> np.ndarray:
+    """(n,) metres of ground per pixel of each file: as the user gives it, else as the file states it, else nan.
+
+    failed: gets the images that the system fails to read.
+    """
+    metres = np.full(len(catalog), np.nan if gsd is None else gsd)
+    for item in range(len(catalog)) if gsd is None else ():
+        path = catalog.path(item)
+        try:
+            stated = None if path is None else ground_sampling_distance(path)
+        except BadMedia as bad:
+            stated = None
+            if failed is not None:
+                failed[item] = bad
+        metres[item] = np.nan if stated is None else stated
+    return metres

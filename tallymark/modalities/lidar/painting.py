@@ -81,7 +81,9 @@ def paint_color(points: np.ndarray, drive: Drive | None, item: int) -> np.ndarra
             continue
         try:
             image = read_image(Path(file))
-        except BadMedia:  # points of a damaged image stay unpainted, as those that no camera sees
+        except BadMedia as bad:  # points of a damaged image stay unpainted, as those that no camera sees
+            if bad.transient:
+                raise
             continue
         x, y, depth = (drive.to_camera(shot, world[left]) @ matrix.T).T
         ahead = np.flatnonzero(depth > MIN_DEPTH)

@@ -1,0 +1,85 @@
+"""Files that the system fails to read: which items they are, and whether the whole folder is out of reach."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+
+from tallymark.core.humanize import plural
+from tallymark.core.problems import EVERY, BadInput, Problem, Problems
+from tallymark.data.catalog import Catalog
+from tallymark.io.archives import open_file
+from tallymark.io.media import READ_FAILED, BadMedia
+
+IN_A_ROW = 20
+"""Items that fail one after the other, before others are tried to see whether the folder is gone."""
+TRIED = 5
+"""Items that are tried then, from the whole catalog."""
+
+AGAIN = "run the same command again; with --journal FOLDER, it keeps what is done"
+RESUME = "resume: the same command with --resume"
+
+
+class Outage:
+    """Notices that the folder of a catalog is out of reach, as a share is after its connection is lost.
+
+    lost: whether it is; from then on, no item is opened.
+    """
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self.lost = False
+        self._in_a_row = 0
+        self._last = ""
+        self._lock = threading.Lock()
+
+    def count(self, bad: BadMedia | None) -> None:
+        """Note that an item was opened, or why it could not be."""
+        if bad is None or not bad.transient:
+            self._in_a_row = 0
+            return
+        with self._lock:
+            if self.lost:
+                return
+            self._in_a_row += 1
+            self._last = bad.found
+            self.lost = self._in_a_row % IN_A_ROW == 0 and not self._within_reach()
+
+    def _within_reach(self) -> bool:
+        """Whether any of some items can be read: then single files are at fault, and not their folder."""
+        for item in np.unique(np.linspace(0, len(self.catalog) - 1, TRIED).astype(int)).tolist():
+            path = self.catalog.path(item)
+            try:
+                if path is not None:
+                    with open_file(path) as file:
+                        file.read(1)
+                    return True
+            except OSError:
+                continue
+        return False
+
+    def stop_if_lost(self, how: str) -> None:
+        """A `BadInput` if the folder is out of reach. how: to go on when it is back."""
+        if not self.lost:
+            return
+        found = f"{self._last}, for {plural(self._in_a_row, self.catalog.medium.noun)} in a row"
+        expected = f"a folder whose {self.catalog.medium.noun}s can be read"
+        remedy = f"check the disk or the connection to it, then {how}"
+        raise BadInput(Problem("folder_lost", str(self.catalog.root), found, expected, remedy))
+
+
+def failed_items(catalog: Catalog, problems: Problems) -> np.ndarray:
+    """The numbers of the items that the system failed to read."""
+    failed = {problem.item for problem in problems if problem.kind == READ_FAILED}
+    return np.flatnonzero(catalog.items.ids.is_in(list(failed)).to_numpy()) if failed else np.empty(0, np.int64)
+
+
+def stop_training(problems: Problems) -> None:
+    """A `BadInput` if the system failed to read any item: a training without it would be another one."""
+    failed = Problems(EVERY)
+    for problem in problems:
+        if problem.kind == READ_FAILED:
+            failed.add(replace(problem, remedy=f"check the disk or the connection to it, then {RESUME}"))
+    failed.raise_if_any()
