@@ -7,8 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from tallymark.geometry.pairs import candidates
-
 
 @dataclass(frozen=True, eq=False)
 class Events:
@@ -50,19 +48,28 @@ class Events:
         """Times clipped to recordings of `size[:, 0]` seconds; no event is dropped."""
         return replace(self, time=np.clip(self.time, 0, size[:, 0])), np.arange(len(self))
 
-    def within(
+    def windows(
         self, other: Events, group: np.ndarray, other_group: np.ndarray, buffer: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs (i, j) of the same group with self[i] - buffer <= other[j] <= self[i] + buffer.
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Others of the same group with self[i] - buffer <= other <= self[i] + buffer: order[first[i]:last[i]].
 
-        The comparison is computed exactly as written, because rounding decides about times at the edge.
+        Ranges, since pairs would be too many where many events are at the same time. The comparison is computed
+        exactly as written, because rounding decides about times at the edge.
+
+        Returns
+        -------
+        order: the others by group and time. first, last: a range of them for each event.
         """
-        reach = np.full(len(self), buffer)
-        pairs = []
-        for i, j in candidates(self.time, reach, group, other.time, other_group):
-            time = other.time[j]
-            kept = (self.time[i] - buffer <= time) & (time <= self.time[i] + buffer)
-            pairs.append((i[kept], j[kept]))
-        if not pairs:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        return np.concatenate([i for i, _ in pairs]), np.concatenate([j for _, j in pairs])
+        key = _in_group(other_group, other.time)
+        order = np.arange(len(key)) if (key[1:] >= key[:-1]).all() else np.lexsort((other.time, other_group))
+        key = key[order]
+        first = np.searchsorted(key, _in_group(group, self.time - buffer), "left")
+        last = np.searchsorted(key, _in_group(group, self.time + buffer), "right")
+        return order, first, last
+
+
+def _in_group(group: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """Numbers in the order of group and time, without rounding: complex ones, which sort by their real part first."""
+    key = np.empty(len(group), np.complex128)
+    key.real, key.imag = group, time
+    return key

@@ -2,20 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Events
-from tallymark.scoring.matching import greedy_match
 
 
-def match_events(
-    truth: Annotations[Events], predicted: Annotations[Events], call: np.ndarray, detection: np.ndarray
-) -> np.ndarray:
-    """Which pairs (call, detection) are a maximum one-to-one matching: in order of time, the earliest that fits."""
-    order = np.lexsort((predicted.shapes.time[detection], call, truth.shapes.time[call]))
-    return order[greedy_match(call[order], detection[order])]
+@dataclass(frozen=True, eq=False)
+class EventMatches:
+    """Which events are detected by any prediction, which predictions are correct, and a maximum one-to-one matching.
+
+    call, detection: the pairs of the matching.
+    """
+
+    detected: np.ndarray
+    correct: np.ndarray
+    call: np.ndarray
+    detection: np.ndarray
+
+
+def match_events(truth: Annotations[Events], predicted: Annotations[Events], buffer: float) -> EventMatches:
+    """Match predictions to events that are at most `buffer` seconds away."""
+    order, first, last = truth.shapes.windows(predicted.shapes, truth.item, predicted.item, buffer)
+    detected = last > first
+    inside = np.zeros(len(predicted) + 1, np.int64)
+    np.add.at(inside, first, 1)
+    np.add.at(inside, last, -1)
+    correct = np.zeros(len(predicted), bool)
+    correct[order] = np.cumsum(inside[:-1]) > 0
+    calls = np.flatnonzero(detected)
+    calls = calls[np.lexsort((truth.shapes.time[calls], truth.item[calls]))]
+    call, place = _earliest_free(calls, first[calls], last[calls])
+    return EventMatches(detected, correct, call, order[place])
+
+
+def _earliest_free(calls: np.ndarray, first: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """In order of time, each call takes the earliest prediction of its range that is free: no matching is larger.
+
+    A loop, since each choice depends on the one before it; ranges begin and end in the order of the calls.
+    """
+    matched, places, free = [], [], 0
+    for call, start, stop in zip(calls.tolist(), first.tolist(), last.tolist(), strict=True):
+        free = max(free, start)
+        if free < stop:
+            matched.append(call)
+            places.append(free)
+            free += 1
+    return np.array(matched, np.int64), np.array(places, np.int64)
 
 
 def event_pairs(

@@ -10,6 +10,7 @@ import polars as pl
 
 from tallymark.core.problems import Problems, clip
 from tallymark.geometry import Masks
+from tallymark.geometry.run_owners import share_out
 from tallymark.io.tables import Table
 from tallymark.io.tokens import NOT_AN_INTEGER, read_numbers, split_cell
 from tallymark.submission.dialect import Note, Row
@@ -111,24 +112,36 @@ def remove_overlaps(rows: list[Row], masks: list[Runs], note: Note) -> list[Runs
 
     The confidence is in a column `confidence` or `score`, if every row of the item has a number there.
     """
-    order = sorted(range(len(rows)), key=lambda at: (-_confidence(rows[at], rows), at))
-    taken: Runs = []
+    confidence = _confidences(rows)
+    order = sorted(range(len(rows)), key=lambda at: (-confidence[at], at))
     kept: list[Runs] = [[] for _ in rows]
-    for at in order:
-        kept[at] = _subtract(masks[at], taken)
-        lost = sum(stop - start for start, stop in masks[at]) - sum(stop - start for start, stop in kept[at])
+    for at, own in zip(order, _share_out([masks[at] for at in order]), strict=True):
+        kept[at] = own
+        lost = sum(stop - start for start, stop in masks[at]) - sum(stop - start for start, stop in own)
         if lost:
-            what = "gave overlapping pixels to another mask" if kept[at] else "dropped a mask that others cover"
+            what = "gave overlapping pixels to another mask" if own else "dropped a mask that others cover"
             note(rows[at], what, f"{lost} pixels", "")
-        taken = _merged(taken + masks[at])
     return kept
 
 
-def _confidence(row: Row, rows: list[Row]) -> float:
+def _confidences(rows: list[Row]) -> list[float]:
     for name in ("confidence", "score"):
-        if all(is_number(other.cells.get(name, "")) for other in rows):
-            return float(row.cells[name])
-    return 0.0
+        if all(is_number(row.cells.get(name, "")) for row in rows):
+            return [float(row.cells[name]) for row in rows]
+    return [0.0] * len(rows)
+
+
+def _share_out(masks: list[Runs]) -> list[Runs]:
+    """The pixels of each mask that no earlier one has."""
+    shared: list[Runs] = [[] for _ in masks]
+    runs = ((start, mask, stop) for mask, own in enumerate(masks) for start, stop in own)
+    for start, stop, (begin, mask, _) in share_out(runs):
+        own = shared[mask]
+        if own and own[-1][1] == start > begin:  # the same run goes on
+            own[-1] = own[-1][0], stop
+        else:
+            own.append((start, stop))
+    return shared
 
 
 def _is_integer(token: str) -> bool:
@@ -147,24 +160,6 @@ def _merged(runs: Runs) -> Runs:
         else:
             merged.append((start, stop))
     return merged
-
-
-def _subtract(runs: Runs, taken: Runs) -> Runs:
-    """The parts of `runs` outside `taken` (both ascending, without overlap)."""
-    remaining: Runs = []
-    at = 0
-    for start, stop in runs:
-        while at < len(taken) and taken[at][1] <= start:
-            at += 1
-        k = at
-        while k < len(taken) and taken[k][0] < stop:
-            if taken[k][0] > start:
-                remaining.append((start, taken[k][0]))
-            start = max(start, taken[k][1])
-            k += 1
-        if start < stop:
-            remaining.append((start, stop))
-    return remaining
 
 
 def _text(runs: Runs) -> str:

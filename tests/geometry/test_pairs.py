@@ -110,11 +110,12 @@ times = st.lists(st.integers(-40, 4000).map(lambda milli: milli / 8), max_size=1
 def test_events_within_a_buffer_are_complete_with_its_edges(a: np.ndarray, b: np.ndarray, buffer: float) -> None:
     rng = np.random.default_rng(len(a) * 31 + len(b))
     group_a, group_b = rng.integers(0, 3, len(a)), rng.integers(0, 3, len(b))
-    i, j = Events(a).within(Events(b), group_a, group_b, buffer)
+    order, first, last = Events(a).windows(Events(b), group_a, group_b, buffer)
+    found = {(m, n) for m in range(len(a)) for n in order[first[m] : last[m]].tolist()}
     expected = {
         (m, n)
         for m in range(len(a))
         for n in range(len(b))
         if group_a[m] == group_b[n] and a[m] - buffer <= b[n] <= a[m] + buffer
     }
-    assert set(zip(i.tolist(), j.tolist(), strict=True)) == expected
+    assert found == expected

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tallymark
-from tallymark.submission.rle import Runs, _merged, _subtract
+from tallymark.submission.rle import Runs, _merged, _share_out
 from tests.made import NAMES, annotations
 from tests.submission.test_fuzzing import GOOD, HEALTH_CHECKS, corrupt, edits_of_bytes
 
@@ -201,4 +201,4 @@ def test_runs_merge_and_subtract_like_sets_of_pixels(a: Runs, b: Runs) -> None:
     merged = _merged(a)
     assert pixels(merged) == pixels(a)
     assert all(first[1] < second[0] for first, second in pairwise(merged))
-    assert pixels(_subtract(merged, _merged(b))) == pixels(a) - pixels(b)
+    assert pixels(_share_out([_merged(b), merged])[1]) == pixels(a) - pixels(b)

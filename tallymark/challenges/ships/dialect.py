@@ -12,6 +12,7 @@ from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import unique_items
 from tallymark.geometry import Masks
+from tallymark.geometry.run_owners import first_collisions
 from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
 from tallymark.io.tables import Table, number_text, write_table
 from tallymark.submission.dialect import Note, Row
@@ -52,10 +53,10 @@ def _read(
 
 
 def _report_overlaps(masks: Annotations[Masks], table: Table, row: np.ndarray, problems: Problems) -> None:
-    shared = masks.shapes.collisions(masks.item)
-    later, at = np.unique(row[shared.second], return_index=True)
-    partner = dict(zip(later.tolist(), table.line[row[shared.first[at]]].tolist(), strict=True))
-    pixels = dict(zip(later.tolist(), shared.intersection[at].tolist(), strict=True))
+    shared = first_collisions(masks.shapes, masks.item)
+    later = np.sort(row[shared.second])
+    partner = dict(zip(row[shared.second].tolist(), table.line[row[shared.first]].tolist(), strict=True))
+    pixels = dict(zip(row[shared.second].tolist(), shared.intersection.tolist(), strict=True))
     table.report(
         problems,
         "overlapping_masks",

@@ -57,16 +57,12 @@ def score(truth: Annotations[Events], predicted: Annotations[Events], rule_optio
     if truth.weak:
         return clip_score("upcalls", truth, predicted, rule_options)
     recordings = len(truth.items)
-    call, detection = truth.shapes.within(predicted.shapes, truth.item, predicted.item, rule_options.buffer_s)
-    detected = np.zeros(len(truth), bool)
-    detected[call] = True
-    correct = np.zeros(len(predicted), bool)
-    correct[detection] = True
-    tp = np.bincount(truth.item[detected], minlength=recordings)
+    found = match_events(truth, predicted, rule_options.buffer_s)
+    tp = np.bincount(truth.item[found.detected], minlength=recordings)
     fn = truth.counts - tp
-    fp = np.bincount(predicted.item[~correct], minlength=recordings)
+    fp = np.bincount(predicted.item[~found.correct], minlength=recordings)
     precision, recall, f1 = rates(tp.sum(), fp.sum(), fn.sum())
-    pairs = match_events(truth, predicted, call, detection)
+    pairs = len(found.call)
     details = {
         "tp": int(tp.sum()),
         "fp": int(fp.sum()),
@@ -75,7 +71,7 @@ def score(truth: Annotations[Events], predicted: Annotations[Events], rule_optio
         "recall": recall,
         "f1": f1,
         "fp_per_hour": int(fp.sum()) / rule_options.hours if rule_options.hours else math.nan,
-        "one_to_one_f1": rates(len(pairs), len(predicted) - len(pairs), len(truth) - len(pairs))[2],
+        "one_to_one_f1": rates(pairs, len(predicted) - pairs, len(truth) - pairs)[2],
     }
     value = np.array([rates(*counts)[2] if sum(counts) else np.nan for counts in zip(tp, fp, fn, strict=True)])
     return Score(
@@ -88,7 +84,7 @@ def score(truth: Annotations[Events], predicted: Annotations[Events], rule_optio
         counts=pl.DataFrame({"tp": [details["tp"]], "fp": [details["fp"]], "fn": [details["fn"]]}),
         details=details,
         lines=official_lines(details, rule_options.hours),
-        find_pairs=lambda: event_pairs(truth, predicted, call[pairs], detection[pairs]),
+        find_pairs=lambda: event_pairs(truth, predicted, found.call, found.detection),
     )
 
 

@@ -13,6 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.checks.media import Inspections, media_sizes
 from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks, Spatial
+from tallymark.geometry.run_owners import first_collisions
 
 TINY_SIDE = 5 / 1024
 """Boxes with a side of up to this share of the image's are slivers."""
@@ -133,11 +134,10 @@ def _check_masks(report: TruthReport, masks: Masks) -> None:
     share = masks.area / (masks.shape[0] * masks.shape[1])
     expected = f"at most {GIANT:.0%} of the image"
     report.report("giant_mask", share > GIANT, lambda index: f"{share[index]:.0%} of the image", expected)
-    shared = masks.collisions(report.truth.item)
-    later, at = np.unique(shared.second, return_index=True)
-    pixels = dict(zip(later, shared.intersection[at], strict=True))
+    shared = first_collisions(masks, report.truth.item)
+    pixels = dict(zip(shared.second, shared.intersection, strict=True))
     report.report(
-        "overlapping_masks", later, lambda index: f"{pixels[index]} px shared with another", "no common pixel"
+        "overlapping_masks", shared.second, lambda index: f"{pixels[index]} px shared with another", "no common pixel"
     )
     parts = masks.parts()
     remedy = "exclude it, or leave it as it is"

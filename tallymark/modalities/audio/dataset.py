@@ -164,8 +164,8 @@ class AudioDataset(CachedDataset[np.ndarray]):
         candidates: Any = detect(self.catalog)
         confident = candidates.filter(candidates.scores >= MIN_SCORE)
         calls = Events(self.frame * self.recipe.hop_seconds)
-        near = confident.shapes.within(calls, confident.item, self.item, TOLERANCE)[0]
-        false = np.setdiff1d(np.arange(len(confident)), near)
+        _, first, last = confident.shapes.windows(calls, confident.item, self.item, TOLERANCE)
+        false = np.flatnonzero(first == last)
         frame = confident.shapes.time[false] / self.recipe.hop_seconds
         self.hard_negatives = np.stack([confident.item[false], frame], 1)
 
