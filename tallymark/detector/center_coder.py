@@ -75,6 +75,18 @@ class CenterCoder(ABC):
         intersection, union = predicted.overlap(truth, every, every)
         return np.divide(intersection, union, out=np.zeros(len(every)), where=union > 0)
 
+    def output_shapes(
+        self, recipe: Recipe, classes: int, groups: int, size: tuple[int, int]
+    ) -> dict[str, tuple[int, ...]]:
+        rows, columns = (side // recipe.stride for side in size)
+        grid = (1 if self.one_dimensional else rows, columns)
+        return {
+            "heat": (classes, *grid),
+            "values": (groups * self.values, *grid),
+            "quality": (groups, *grid),
+            "presence": (),
+        }
+
     def read_outputs(
         self,
         outputs: Outputs,

@@ -66,6 +66,11 @@ class Coder(Protocol):
     def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> Any:
         """The shapes that the values (n, `values`) describe, at positions (x, y) in cells."""
 
+    def output_shapes(
+        self, recipe: Recipe, classes: int, groups: int, size: tuple[int, int]
+    ) -> dict[str, tuple[int, ...]]:
+        """The shape of each output for an input of that height and width. groups: how many `head_groups` there are."""
+
     def read_outputs(
         self,
         outputs: Outputs,

@@ -46,6 +46,11 @@ class LabelCoder:
     def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> Labels:
         return Labels(values[:, 0].astype(np.int64))
 
+    def output_shapes(
+        self, recipe: Recipe, classes: int, groups: int, size: tuple[int, int]
+    ) -> dict[str, tuple[int, ...]]:
+        return {"classes": (classes,)}
+
     def read_outputs(
         self,
         outputs: Outputs,

@@ -75,6 +75,12 @@ class MaskCoder(CenterCoder):
         length, width = np.exp(np.minimum([length, width], MAX_LOG_SIZE))
         return RotatedBoxes(x + across, y + down, length, width, np.arctan2(sin, cos) / 2)
 
+    def output_shapes(
+        self, recipe: Recipe, classes: int, groups: int, size: tuple[int, int]
+    ) -> dict[str, tuple[int, ...]]:
+        shapes = super().output_shapes(recipe, classes, groups, size)
+        return shapes | {"cover": (1, *(FINE * side for side in shapes["heat"][1:]))}
+
     def refine(
         self, x: np.ndarray, y: np.ndarray, values: np.ndarray, heat: np.ndarray, quality: np.ndarray, outputs: Outputs
     ) -> tuple[np.ndarray, np.ndarray]:

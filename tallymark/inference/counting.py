@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from tallymark.core.recipe import Recipe
+from tallymark.core.stored import a_mapping, a_number, a_number_or_none, a_text
 from tallymark.data.annotations import Annotations
 from tallymark.detector.coders import CODERS
 from tallymark.inference.candidates import Candidates
@@ -51,8 +52,15 @@ class CountCalibration:
 
     @classmethod
     def of(cls, stated: Mapping[str, Any]) -> CountCalibration | None:
-        """From the metadata of a model; None where it has none."""
-        return cls(**stated) if stated else None
+        """From the metadata of a model; None where it has none. A ValueError for values that it cannot have."""
+        if not stated:
+            return None
+        given = a_mapping(stated, [one.name for one in fields(cls)], optional=("groups", "group_error"))
+        a_text(given["class_thresholds"])
+        a_number_or_none(given.get("group_error"), 0)
+        for name in ("score_threshold", "items", "objects", "quantile", "dispersion"):
+            a_number(given[name], 0)
+        return cls(**given)
 
     @property
     def thresholds(self) -> dict[str, object]:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import Recipe
-from tallymark.modalities import make_recipe
+from tallymark.core.recipe import Recipe, head_groups_of, thresholds_by_class
+from tallymark.core.registry import challenge
+from tallymark.core.stored import a_list, a_mapping, a_number_or_none, a_text
+from tallymark.inference.counting import CountCalibration
+from tallymark.inference.onnx_file import REMEDY
+from tallymark.inference.recall_curve import RecallCurve
+from tallymark.io.json_text import parse_json
+from tallymark.modalities import make_recipe, modality_of
 
 KEY = "tallymark"
 """The key of the metadata in a model file."""
@@ -40,24 +47,69 @@ class ModelMetadata:
 
     @classmethod
     def read(cls, text: str, path: Path) -> ModelMetadata:
-        """From the text in a model file; a `BadInput` where it is missing or of another kind."""
+        """From the text in a model file; a `BadInput` where it is missing, or has a value that it cannot have."""
         try:
-            stated = json.loads(text)
-            return cls(
-                stated["challenge"],
-                make_recipe(stated["recipe"]),
-                tuple(stated["classes"]),
-                stated.get("facts", {}),
-                stated.get("recall_curve", {}),
-                stated.get("event_seconds"),
-                stated.get("scale", {}),
-                stated.get("counts", {}),
-            )
-        except BadInput as bad:
-            found = f"metadata with {next(iter(bad.problems)).found}"
-        except KeyError as missing:
-            found = f"metadata without {missing}"
-        except (ValueError, TypeError, AttributeError):
+            stated = a_mapping(parse_json(text))
+        except ValueError:
             found = "metadata that cannot be read" if text else "no metadata"
-        remedy = "use a model.onnx that training wrote"
-        raise BadInput(Problem("bad_model", str(path), found, "a model of this package", remedy))
+        else:
+            try:
+                return cls._parse(stated)
+            except BadInput as bad:
+                found = f"metadata with {next(iter(bad.problems)).found}"
+            except KeyError as missing:
+                found = f"metadata without {missing}"
+            except ValueError as error:
+                found = f"metadata with {error}"
+        raise BadInput(Problem("bad_model", str(path), found, "a model of this package", REMEDY))
+
+    @classmethod
+    def _parse(cls, stated: Mapping[str, Any]) -> ModelMetadata:
+        """A KeyError for what is missing, a ValueError for a value of another kind."""
+        with _field("challenge"):
+            name = a_text(stated["challenge"])
+        with _field("recipe"):
+            recipe = make_recipe(a_mapping(stated["recipe"]))
+        with _field("classes"):
+            classes = tuple(map(a_text, a_list(stated["classes"])))
+            if len(set(classes)) < len(classes):
+                raise ValueError("a class twice")
+        with _field("facts"):
+            facts = a_mapping(stated.get("facts", {}))
+        with _field("recall_curve"):
+            recall_curve = a_mapping(stated.get("recall_curve", {}))
+            RecallCurve.of(recall_curve)
+        with _field("event_seconds"):
+            event_seconds = a_number_or_none(stated.get("event_seconds"), 0)
+        with _field("scale"):
+            scale = a_mapping(stated.get("scale", {}))
+            modality_of(recipe).check_scale(scale)
+        with _field("counts"):
+            counts = a_mapping(stated.get("counts", {}))
+            counting = CountCalibration.of(counts)
+        _check_recipe(recipe, name, classes)
+        if counting is not None:
+            _check_recipe(recipe.replace(**counting.thresholds), name, classes)
+        return cls(name, recipe, classes, facts, recall_curve, event_seconds, scale, counts)
+
+
+@contextmanager
+def _field(name: str) -> Iterator[None]:
+    """Name the field in the message of a ValueError."""
+    try:
+        yield
+    except BadInput:  # it names the field of the recipe
+        raise
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _check_recipe(recipe: Recipe, name: str, classes: tuple[str, ...]) -> None:
+    """A `BadInput` or a ValueError for a recipe that cannot be that of the challenge, or of the classes."""
+    modality_of(recipe).validate(recipe)
+    head_groups_of(recipe, classes)
+    thresholds_by_class(recipe, classes)
+    what = challenge(name)
+    presets = what.module("recipe").PRESETS.values() if what.has("recipe") else ()
+    if presets and all(recipe.task != preset.task for preset in presets):
+        raise ValueError(f"task={recipe.task}, which is not that of {name}")

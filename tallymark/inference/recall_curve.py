@@ -14,6 +14,7 @@ import polars as pl
 
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
+from tallymark.core.stored import a_list, a_mapping, a_number
 from tallymark.data.annotations import Annotations
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.postprocess import apply_thresholds, fuse
@@ -76,10 +77,14 @@ class RecallCurve:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> RecallCurve | None:
-        """From the metadata of a model; None if it has none."""
+        """From the metadata of a model; None if it has none. A ValueError for values that it cannot have."""
         if not stored:
             return None
-        return cls(float(stored["hours"]), pl.DataFrame({name: stored[name] for name in COLUMNS}))
+        given = a_mapping(stored, ("hours", *COLUMNS))
+        columns = {name: [float(a_number(value, 0)) for value in a_list(given[name])] for name in COLUMNS}
+        if len({len(column) for column in columns.values()} | {0}) != 2:
+            raise ValueError("columns of different lengths, or empty ones")
+        return cls(a_number(given["hours"], 1e-9), pl.DataFrame(columns))
 
 
 def measure_recall(candidates: Candidates, truth: Annotations[Any], recipe: Recipe, rule: Rule) -> RecallCurve | None:

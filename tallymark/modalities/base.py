@@ -83,6 +83,8 @@ class ProbedObjects(NamedTuple):
 Probe = Callable[[np.ndarray], ProbedObjects]
 """An image (height, width, 3), already at the scale of the network, to the objects in it."""
 
+BLANK = 64
+"""Side of a blank tile in pixels: twice the stride of the coarsest features."""
 UNREADABLE = ModelInput((np.nan, np.nan), (), 1.0)
 
 Detect = Callable[[Catalog], Annotations[Any]]
@@ -132,6 +134,9 @@ class Modality(Protocol):
     def rasterizer(self, recipe: Any) -> Callable[[np.ndarray], np.ndarray]:
         """The function that turns a tile's data into the network's input, safe to call from several threads."""
 
+    def blank_tile(self, recipe: Any) -> Tile:
+        """A tile with nothing in it, already rasterised, as small as a network takes: to try a model out."""
+
     def apply_tta(self, grid: np.ndarray, transform: TTATransform, recipe: Any) -> np.ndarray:
         """The network's input under a test-time augmentation."""
 
@@ -157,6 +162,9 @@ class Modality(Protocol):
 
         scores: of the fused candidates in held-out items. gsd: metres per pixel, where the user knows it.
         """
+
+    def check_scale(self, scale: Mapping[str, Any]) -> None:
+        """Raise ValueError where the metadata of a model state a training scale that cannot be."""
 
     def plan_inputs(
         self, catalog: Catalog, recipe: Any, scale: Mapping[str, Any], probe: Probe, gsd: float | None

@@ -9,10 +9,12 @@ import pytest
 
 from tallymark.core.problems import BadInput
 from tallymark.inference.metadata import ModelMetadata
+from tallymark.inference.recall_curve import COLUMNS
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.lidar.recipe import LidarRecipe
 
+CURVE = {"hours": 2.0, **{name: [1.0, 0.5] for name in COLUMNS}}
 PATH = Path("folder") / "model.onnx"
 
 
@@ -21,7 +23,7 @@ PATH = Path("folder") / "model.onnx"
     [
         ModelMetadata("wheat", ImageRecipe()),
         ModelMetadata("ships", ImageRecipe().replace(task="masks", tta=8), ("ship",), {"score": 0.5, "data": "小麦"}),
-        ModelMetadata("upcalls", AudioRecipe(), ("call",), {}, {"hours": 2.0, "recall": [1.0, 0.5]}, 1.25),
+        ModelMetadata("upcalls", AudioRecipe(), ("call",), {}, CURVE, 1.25),
         ModelMetadata("lyft", LidarRecipe().replace(bev_encoder="pillars"), ("car", "bus")),
     ],
 )
@@ -49,7 +51,7 @@ def test_optional_entries_have_defaults() -> None:
         ('{"challenge": "wheat", "recipe": {"task": "voxels"}, "classes": []}', "metadata with task=voxels"),
         ('{"challenge": "wheat", "recipe": {"nms_iou": 2}, "classes": []}', "metadata with nms_iou=2"),
         ('{"challenge": "wheat", "recipe": {"nmsiou": 0.5}, "classes": []}', "metadata with 'nmsiou'"),
-        ('{"challenge": "wheat", "recipe": [], "classes": []}', "metadata that cannot be read"),
+        ('{"challenge": "wheat", "recipe": 3, "classes": []}', "metadata with recipe: 3 in place of named values"),
     ],
 )
 def test_invalid_metadata_is_refused(text: str, found: str) -> None:

@@ -16,7 +16,17 @@ from tallymark.modalities.audio.config import spectrogram_config
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.audio.spectrogram import spectrogram
 from tallymark.modalities.audio.tiling import audio_tiles, context_frames
-from tallymark.modalities.base import Dataset, InputPlan, ModelInput, Probe, fingerprint_file, identity, path_of
+from tallymark.modalities.base import (
+    BLANK,
+    Dataset,
+    InputPlan,
+    ModelInput,
+    Probe,
+    Tile,
+    fingerprint_file,
+    identity,
+    path_of,
+)
 
 if TYPE_CHECKING:
     from tallymark.detector.encoders import Encoder
@@ -45,6 +55,10 @@ class AudioModality:
     def rasterizer(self, recipe: AudioRecipe) -> Callable[[np.ndarray], np.ndarray]:
         return identity
 
+    def blank_tile(self, recipe: AudioRecipe) -> Tile:
+        bins = spectrogram_config(recipe).n_bins
+        return Tile(np.zeros((bins, BLANK, 1), np.float32), 0, 0, (0, 0, BLANK, bins))
+
     def apply_tta(self, grid: np.ndarray, transform: TTATransform, recipe: AudioRecipe) -> np.ndarray:
         return transform.apply(grid)
 
@@ -68,6 +82,9 @@ class AudioModality:
         self, catalog: LabelledCatalog, recipe: AudioRecipe, scores: np.ndarray, gsd: float | None
     ) -> Mapping[str, object]:
         return {}
+
+    def check_scale(self, scale: Mapping[str, Any]) -> None:
+        pass
 
     def plan_inputs(
         self, catalog: Catalog, recipe: AudioRecipe, scale: Mapping[str, Any], probe: Probe, gsd: float | None

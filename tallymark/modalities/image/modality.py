@@ -14,6 +14,7 @@ from tallymark.detector.strides import BLOCK
 from tallymark.detector.tta import TTATransform
 from tallymark.io.images import read_image
 from tallymark.modalities.base import (
+    BLANK,
     Dataset,
     InputPlan,
     ModelInput,
@@ -62,6 +63,9 @@ class ImageModality:
     def rasterizer(self, recipe: ImageRecipe) -> Callable[[np.ndarray], np.ndarray]:
         return identity
 
+    def blank_tile(self, recipe: ImageRecipe) -> Tile:
+        return Tile(np.zeros((BLANK, BLANK, 3), np.uint8), 0, 0, (0, 0, BLANK, BLANK))
+
     def apply_tta(self, grid: np.ndarray, transform: TTATransform, recipe: ImageRecipe) -> np.ndarray:
         return transform.apply(grid)
 
@@ -86,6 +90,9 @@ class ImageModality:
     ) -> Mapping[str, object]:
         scale = training_scale(catalog, recipe, mean_confidence(scores, recipe), gsd)
         return {} if scale is None else scale.as_dict()
+
+    def check_scale(self, scale: Mapping[str, Any]) -> None:
+        TrainingScale.of(scale)
 
     def plan_inputs(
         self, catalog: Catalog, recipe: ImageRecipe, scale: Mapping[str, Any], probe: Probe, gsd: float | None

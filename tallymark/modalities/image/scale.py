@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tallymark.core.stored import a_list, a_mapping, a_number, a_number_or_none
 from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.coders import CODERS
 from tallymark.io.ground_resolution import ground_sampling_distance
@@ -28,6 +29,8 @@ SAME_SIZE = 0.05
 """Sides that differ by up to this share are the same."""
 ONE_SIZE = 1.25
 """Training images have one scale if the longer sides of most of them differ by less than this factor."""
+SMALLEST = 1e-9
+"""Scales are above 0."""
 MIN_OBJECTS = 20
 """Objects that a distribution of sizes needs."""
 
@@ -59,15 +62,19 @@ class TrainingScale:
 
     @classmethod
     def of(cls, stated: Mapping[str, Any]) -> TrainingScale | None:
-        """From the metadata of a model; None where it has none."""
+        """From the metadata of a model; None where it has none. A ValueError for values that it cannot have."""
         if not stated:
             return None
-        objects = stated.get("objects")
+        given = a_mapping(stated)
+        objects = given.get("objects")
+        if objects is not None:
+            objects = a_mapping(objects, TrainingObjects._fields)
+            objects = TrainingObjects(*(a_number(objects[name], 0) for name in TrainingObjects._fields))
         return cls(
-            tuple(stated.get("longer_sides", ())),
-            stated.get("pixel_scale"),
-            None if objects is None else TrainingObjects(**objects),
-            stated.get("gsd"),
+            tuple(int(a_number(side, 1)) for side in a_list(given.get("longer_sides", ()))),
+            a_number_or_none(given.get("pixel_scale"), SMALLEST),
+            objects,
+            a_number_or_none(given.get("gsd"), SMALLEST),
         )
 
     def as_dict(self) -> dict[str, object]:

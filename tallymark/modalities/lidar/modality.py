@@ -14,7 +14,7 @@ from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.tta import TTATransform
 from tallymark.geometry.poses import Poses
 from tallymark.io.media import BadMedia
-from tallymark.modalities.base import Dataset, InputPlan, ModelInput, Probe, Tile, fingerprint_file
+from tallymark.modalities.base import BLANK, Dataset, InputPlan, ModelInput, Probe, Tile, fingerprint_file
 from tallymark.modalities.lidar.bev import POINT_FEATURES, BEVCanvas
 from tallymark.modalities.lidar.painting import painting_files, unpainted_items
 from tallymark.modalities.lidar.recipe import LidarRecipe
@@ -54,6 +54,13 @@ class LidarModality:
             return bev_input(points, recipe, canvas=own.canvas)
 
         return rasterize
+
+    def blank_tile(self, recipe: LidarRecipe) -> Tile:
+        grid = bev_grid(recipe)
+        if recipe.bev_encoder == "bins":
+            return Tile(np.zeros((BLANK, BLANK, grid.channels), np.float32), 0, 0, (0, 0, BLANK, BLANK))
+        nothing = np.zeros((0, 5 + grid.painted), np.float32)
+        return Tile(bev_input(nothing, recipe), 0, 0, (0, 0, grid.side, grid.side))
 
     def apply_tta(self, grid: np.ndarray, transform: TTATransform, recipe: LidarRecipe) -> np.ndarray:
         if recipe.bev_encoder == "pillars":
@@ -97,6 +104,9 @@ class LidarModality:
         self, catalog: LabelledCatalog, recipe: LidarRecipe, scores: np.ndarray, gsd: float | None
     ) -> Mapping[str, object]:
         return {}
+
+    def check_scale(self, scale: Mapping[str, Any]) -> None:
+        pass
 
     def plan_inputs(
         self, catalog: Catalog, recipe: LidarRecipe, scale: Mapping[str, Any], probe: Probe, gsd: float | None

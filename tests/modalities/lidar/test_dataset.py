@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tallymark
+from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.core.problems import EVERY, BadInput, Problems
 from tallymark.core.recipe import head_groups_of
 from tallymark.data.catalog import Catalog
@@ -251,7 +252,8 @@ def test_models_of_different_grids_cannot_be_combined(tmp_path: Path) -> None:
     for path, recipe in zip(
         paths, (RECIPE, RECIPE.replace(voxel_size=0.25, bev_range=16), RECIPE.replace(head_groups="")), strict=True
     ):
-        export(make_network(recipe, 2).eval(), ModelMetadata("lyft", recipe, ("car", "bus")), path)
+        network = make_network(recipe, len(CLASSES), head_groups_of(recipe, CLASSES)).eval()
+        export(network, ModelMetadata("lyft", recipe, CLASSES), path)
     for other in paths[1:]:
         with pytest.raises(BadInput, match="other_model"):
             Predictor([paths[0], other])

@@ -1,0 +1,83 @@
+"""Damaged and foreign model files: each is a problem with the file's name and a remedy, before any item is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tallymark.cli.main import app
+from tallymark.core.problems import BadInput
+from tallymark.inference.onnx_file import read_model
+from tallymark.inference.session import Session
+from tests.inference.hostile_models import hostile_models
+from tests.untrained import SMALL, untrained
+
+MODELS = hostile_models()
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return untrained("wheat", tmp_path_factory.mktemp("good") / "model.onnx")
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_a_hostile_model_is_a_problem(name: str, good: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (tmp_path / "photographs").mkdir()  # the model is looked at first
+    MODELS[name](good, run / "model.onnx")
+    result = CliRunner().invoke(app, ["predict", str(run), str(tmp_path / "photographs"), "--json"])
+    assert result.exit_code == 2, result.output
+    problems = json.loads(result.stdout)["problems"]
+    assert [problem["kind"] for problem in problems] in (["bad_model"], ["no_model"])
+    assert all(problem["file"] in (str(run), str(run / "model.onnx")) for problem in problems)
+    assert all(problem["remedy"] and len(problem["found"]) < 300 for problem in problems)
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_good_models_are_opened(name: str, tmp_path: Path) -> None:
+    assert Session(untrained(name, tmp_path / "model.onnx"), threads=1).metadata.challenge == name
+
+
+def test_outputs_that_are_no_numbers_are_refused_in_the_middle_of_a_prediction(good: Path) -> None:
+    session = Session(good, threads=1)
+    inside = session._run
+
+    def overflowing(inputs: np.ndarray) -> dict[str, np.ndarray]:
+        outputs = inside(inputs)
+        outputs["heat"][..., -1, -1] = np.nan
+        return outputs
+
+    session._run = overflowing
+    with pytest.raises(BadInput, match="the output heat is not a number"):
+        session(np.zeros((1, 64, 64, 3), np.uint8))
+
+
+def test_a_runtime_that_fails_is_a_problem_of_the_model(good: Path) -> None:
+    with pytest.raises(BadInput, match="bad_model"):
+        Session(good, threads=1)(np.zeros((1, 64, 64, 5), np.uint8))
+
+
+def test_a_model_is_never_larger_than_its_format_allows(good: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    with path.open("wb") as file:
+        file.truncate(3 << 30)  # a sparse file
+    with pytest.raises(BadInput, match="more than 2 GB"):
+        read_model(path)
+
+
+@pytest.mark.parametrize("cut", [lambda data: data[:-1], lambda data: data + b"\x0f", lambda data: b"\xff" * 20])
+def test_bytes_that_are_no_model_are_noticed_without_a_runtime(
+    cut: Callable[[bytes], bytes], good: Path, tmp_path: Path
+) -> None:
+    assert read_model(good) == good.read_bytes()
+    path = tmp_path / "model.onnx"
+    path.write_bytes(cut(good.read_bytes()))
+    with pytest.raises(BadInput, match="not a model"):
+        read_model(path)
