@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -13,7 +12,7 @@ from tallymark.core.problems import Problem, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge
 from tallymark.detector.coders import CODERS
-from tallymark.inference.run import ENVIRONMENT, version_of
+from tallymark.inference.run import Run, version_of
 
 ACKNOWLEDGEMENTS = "ACKNOWLEDGEMENTS.md"
 IMAGENET = (
@@ -58,9 +57,8 @@ def against_rules(
     if pseudo is not None and (rule := what.forbidden.get("test_annotations", "")):
         found = "pseudo-labels of unlabelled images, as those of the test set"
         problems.add(Problem("against_rules", str(pseudo), found, rule, remedy))
-    facts = Path(weights) / ENVIRONMENT
-    before = json.loads(facts.read_text(encoding="utf-8")).get("against_rules", []) if facts.is_file() else []
-    for text in before:
+    before = Run(Path(weights)).facts.get("against_rules")
+    for text in before if isinstance(before, list) else ():
         expected = "initial weights that keep to the rules"
         problems.add(Problem("against_rules", weights, f"weights of a run with {text}", expected, remedy))
     return problems

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -53,12 +54,18 @@ def read_state(path: Path) -> dict[str, Tensor]:
         require_regular(path)
         state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file can raise anything
-        found = str(error).split("\n")[0]
         remedy = "save it with torch.save(model.state_dict(), path)"
-        raise BadInput(Problem("bad_weights", str(path), found, "a state dict", remedy)) from None
+        raise BadInput(Problem("bad_weights", str(path), why_not_tensors(error), "a state dict", remedy)) from None
     state = state.get("state_dict", state) if isinstance(state, Mapping) else {}
     state = state if isinstance(state, Mapping) else {}
     return {name: value for name, value in state.items() if isinstance(value, Tensor)}
+
+
+def why_not_tensors(error: Exception) -> str:
+    """What is wrong with a file that torch refused. Torch itself advises to run whatever code is in it."""
+    if isinstance(error, pickle.UnpicklingError) or "weights_only" in str(error):
+        return "no file of tensors, or Python objects other than tensors in it"
+    return str(error).split("\n")[0] or type(error).__name__
 
 
 def write_state(state: Mapping[str, object], path: Path) -> None:

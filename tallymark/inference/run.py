@@ -14,21 +14,22 @@ folder fold-0, fold-1, … for the files of each.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
+import tomllib
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import polars as pl
 
-from tallymark.core.outputs import make_folder, write_json
+from tallymark.core.outputs import holds_files, make_folder, write_json
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.inference.recall_curve import RecallCurve
 from tallymark.inference.tuning import Tuning
+from tallymark.io.json_text import read_json
 from tallymark.io.tables import write_frame
 from tallymark.modalities import read_recipe
 from tallymark.scoring.score import Score
@@ -67,29 +68,30 @@ class Run:
         """Refuse a folder that is in use, unless it is resumed with the same recipe."""
         stated = self.folder / RECIPE
         if resume and stated.exists():
-            if (before := read_recipe(stated)) != recipe:
+            if (before := self._stated_recipe(recipe)) != recipe:
                 own, other = asdict(recipe), asdict(before)
                 name = next(name for name in own if own[name] != other[name])
                 found, expected = f"{name}={own[name]}", f"{name}={other[name]}, as the training began"
                 raise BadInput(Problem("other_recipe", str(stated), found, expected, "give the same, or a new folder"))
             return
-        if self.folder.exists() and any(self.folder.iterdir()):
-            remedy = "name a new folder, or resume with --resume"
+        if resume and (self.folder / ENVIRONMENT).exists():
+            return  # the recipe was damaged, and was deleted as the user was told
+        if self.folder.exists() and (not self.folder.is_dir() or holds_files(self.folder)):
+            remedy = "name a new folder" if resume else "name a new folder, or resume with --resume"
             raise BadInput(Problem("not_empty", str(self.folder), "files", "a new or empty folder", remedy))
 
     def begin(self, recipe: Recipe, **facts: object) -> None:
-        """Make the folder, unless it is resumed. facts: what to write down beside the recipe."""
-        if (self.folder / RECIPE).exists():
-            return
+        """Make the folder; one that is resumed only gets what it lacks. facts: what to write down beside the recipe."""
         make_folder(self.folder)
-        recipe.save(self.folder / RECIPE)
-        self._write(ENVIRONMENT, {"started": _now(), **facts, **environment()})
+        if not (self.folder / RECIPE).exists():
+            recipe.save(self.folder / RECIPE)
+        if not self.facts:
+            write_json(self.folder / ENVIRONMENT, {"started": _now(), **facts, **environment()})
 
     def end(self, tuning: Tuning, score: Score, problems: Problems, curve: RecallCurve | None = None) -> None:
         """Write the results."""
-        known = json.loads((self.folder / ENVIRONMENT).read_text("utf-8"))
-        self._write(ENVIRONMENT, {**known, "finished": _now()})
-        self._write(SCORE, score.as_dict())
+        write_json(self.folder / ENVIRONMENT, {**self.facts, "finished": _now()})
+        write_json(self.folder / SCORE, score.as_dict())
         write_frame(self.folder / TUNING, tuning.curve)
         if curve is not None:
             write_frame(self.folder / RECALL, curve.table)
@@ -97,8 +99,26 @@ class Run:
         if rows:
             write_frame(self.folder / PROBLEMS, pl.DataFrame(rows, infer_schema_length=None))
 
-    def _write(self, name: str, value: object) -> None:
-        write_json(self.folder / name, value)
+    @property
+    def facts(self) -> dict[str, object]:
+        """What is written down beside the recipe; nothing if the file is missing, empty or cut."""
+        stated = read_json(self.folder / ENVIRONMENT, Problems())
+        return stated if isinstance(stated, dict) else {}
+
+    def _stated_recipe(self, recipe: Recipe) -> Recipe:
+        """The recipe that a training began with; a `BadInput` that says how to resume if its file is damaged."""
+        path = self.folder / RECIPE
+        found = ""
+        try:
+            stated = read_recipe(path)
+            if missing := asdict(recipe).keys() - tomllib.loads(path.read_text("utf-8")).keys():
+                found = f"no {min(missing)}"
+        except BadInput as bad:
+            found = next(iter(bad.problems)).found
+        if found:
+            remedy = "delete it: --resume then takes the settings of the command, which must be those of the first one"
+            raise BadInput(Problem("bad_recipe", str(path), found, "all settings of the training", remedy))
+        return stated
 
 
 def environment() -> dict[str, object]:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.detector.weights import write_state
+from tallymark.detector.weights import why_not_tensors, write_state
 
 CHECKPOINT = "checkpoint.pt"
 
@@ -53,7 +53,7 @@ def load_checkpoint(path: Path, parts: Mapping[str, Stateful], device: torch.dev
     try:
         stored: dict[str, Any] = torch.load(path, weights_only=True, map_location=device)
     except Exception as error:  # a damaged file can raise anything
-        found = str(error).split("\n")[0]
+        found = why_not_tensors(error)
         remedy = "delete it: --resume then trains this model from the beginning"
         raise BadInput(Problem("bad_checkpoint", str(path), found, "a checkpoint", remedy)) from None
     for name, part in parts.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -23,12 +22,12 @@ from tallymark.training.checkpoint import CHECKPOINT, Stateful, TrainingState, l
 from tallymark.training.devices import Rank, choose_precision
 from tallymark.training.ema import EMA
 from tallymark.training.evaluator import Evaluation
+from tallymark.training.log import TrainingLog
 from tallymark.training.optimizer import make_optimizer
 from tallymark.training.progress import Progress
 from tallymark.training.schedule import set_learning_rate
 from tallymark.training.threads import Threads
 
-LOG = "log.jsonl"
 CHECKPOINT_SECONDS = 300.0
 """Between checkpoints, besides those at every evaluation."""
 TRIM_FROM = 0.4
@@ -60,6 +59,7 @@ class Trainer:
         self.precision = choose_precision(recipe, rank.device)
         self.scaler = torch.amp.GradScaler(rank.device.type, enabled=self.precision == torch.float16)
         self.state = TrainingState()
+        self.log = TrainingLog(folder)
 
     def train(self, evaluate: Evaluate, minutes: float | None = None, *, resume: bool = False) -> dict[str, Tensor]:
         """Train to the end; returns the EMA weights with the best evaluation. minutes: a time budget."""
@@ -103,6 +103,7 @@ class Trainer:
         if resume and (self.folder / CHECKPOINT).exists():
             self.state = load_checkpoint(self.folder / CHECKPOINT, self._parts, self.rank.device)
             self.batches.dataset.state = self.state.dataset
+            self.log.resume(self.state.evaluated_at)
         else:
             if not self.network.head_loaded:
                 self.network.init_from_targets(batch.targets.to(self.rank.device))
@@ -188,8 +189,7 @@ class Trainer:
             **progress.take_means(),
             **evaluation.metrics,
         }
-        with (self.folder / LOG).open("a") as log:
-            log.write(json.dumps(line) + "\n")
+        self.log.add(self.state.step, line)
         progress.evaluated(line)
 
     @property

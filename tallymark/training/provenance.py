@@ -44,21 +44,23 @@ def initial_weights(source: str, fold: str, val: Catalog) -> InitialWeights:
 def trained_on(weights: Path) -> frozenset[str]:
     """The items that weights were trained on, as far as it is recorded in their run."""
     path = (weights_of_run(weights) if weights.is_dir() else weights).parent / TRAINED_ON
-    return _read(path) if weights.exists() and path.exists() else frozenset()
+    problems = Problems()
+    return problems.checked(_read(path, problems)) if weights.exists() and path.exists() else frozenset()
 
 
 def record_provenance(folder: Path, items: frozenset[str], *, resume: bool) -> None:
     """Write the list of items that a model is trained on. A resumed training must have the same."""
     path = folder / TRAINED_ON
-    if resume and path.exists():
-        if other := _read(path) ^ items:
+    if resume and (before := _read(path, Problems())) is not None:  # else there is none, or a damaged one
+        if other := before ^ items:
             found = f"{len(other)} items more or less, as {min(other)}"
-            remedy = "give the same folders, exclusions and folds, or a new folder"
+            remedy = "give the same folders, exclusions and folds, or a new folder; if the list was cut, delete it"
             raise BadInput(Problem("other_items", str(path), found, "the items that the training began with", remedy))
         return
     write_table(path, {"item": sorted(items)})
 
 
-def _read(path: Path) -> frozenset[str]:
-    problems = Problems()
-    return frozenset(problems.checked(read_exclusions(path, problems)).items)
+def _read(path: Path, problems: Problems) -> frozenset[str] | None:
+    """The items in a list; None, with a problem, if it cannot be read."""
+    listed = read_exclusions(path, problems)
+    return None if problems or listed is None else frozenset(listed.items)

@@ -58,6 +58,41 @@ def test_the_recipe_and_the_environment_are_written_once(tmp_path: Path) -> None
     assert json.loads((run.folder / ENVIRONMENT).read_text()) == stated
 
 
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"\0", b'{"data": "some'])
+def test_a_damaged_environment_does_not_keep_a_run_from_being_resumed(damage: bytes, tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.begin(RECIPE_VALUES, data="somewhere")
+    (run.folder / ENVIRONMENT).write_bytes(damage)
+    run.refuse(RECIPE_VALUES, resume=True)
+    assert not run.facts
+    run.begin(RECIPE_VALUES, data="somewhere")
+    assert run.facts["data"] == "somewhere"
+
+
+def test_a_damaged_recipe_says_how_to_resume(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.begin(RECIPE_VALUES, data="somewhere")
+    path = run.folder / RECIPE
+    whole = path.read_bytes()
+    for damage in (b"", whole[: len(whole) // 2], whole[: whole.index(b"epochs")], b"\0\xff", b"task = 3\n"):
+        path.write_bytes(damage)
+        problem = problem_of(run, resume=True)
+        assert (problem.kind, problem.file) == ("bad_recipe", str(path))
+        assert problem.remedy.startswith("delete it")
+    path.unlink()
+    run.refuse(RECIPE_VALUES, resume=True)
+    assert problem_of(run, resume=False).kind == "not_empty"
+    run.begin(RECIPE_VALUES)
+    assert path.read_bytes() == whole
+
+
+def test_what_a_kill_has_left_does_not_make_a_folder_a_run(tmp_path: Path) -> None:
+    (tmp_path / ".recipe.toml.1-0.unfinished").write_text("")
+    Run(tmp_path).refuse(RECIPE_VALUES, resume=False)
+    (tmp_path / "notes.txt").write_text("by hand")
+    assert problem_of(Run(tmp_path), resume=True).remedy == "name a new folder"
+
+
 def test_models_of_folds_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     run = Run(tmp_path)
     with pytest.raises(BadInput) as caught:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import torch
 
 from tallymark.core.problems import BadInput, Problems
 from tallymark.detector.network import Classifier
+from tallymark.detector.weights import read_state
 from tallymark.geometry import Boxes, Labels
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.sample import ImageSample
@@ -23,7 +25,8 @@ from tallymark.training.budget import Budget
 from tallymark.training.checkpoint import CHECKPOINT
 from tallymark.training.devices import Rank, join_ranks
 from tallymark.training.evaluator import Evaluation
-from tallymark.training.loop import LOG, Trainer
+from tallymark.training.log import LOG, TrainingLog
+from tallymark.training.loop import Trainer
 from tallymark.training.network import make_network
 
 RECIPE = ImageRecipe().replace(width=4, neck=8, crop_size=32, epochs=2, batch_size=2, evaluations=3, precision="fp32")
@@ -127,8 +130,7 @@ def test_the_last_update_uses_a_full_accumulation(tmp_path: Path) -> None:
     training.train(Evaluate(0.0), None)
     assert training.state.step == 15
     assert training.ema.updates == 3
-    steps = [json.loads(line)["step"] for line in (tmp_path / LOG).read_text().splitlines()]
-    assert steps == [5, 10, 15]
+    assert steps_of(tmp_path) == [5, 10, 15]
 
 
 def test_a_finished_training_is_not_evaluated_again(tmp_path: Path) -> None:
@@ -191,3 +193,55 @@ def train_here(folder: Path) -> None:
 
 if __name__ == "__main__":
     train_here(Path(sys.argv[1]))
+
+
+def test_a_kill_between_log_and_checkpoint_does_not_double_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, folder = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir()
+    folder.mkdir()
+    trainer_of(whole).train(Evaluate(0.0), None)
+    save, saved = Trainer._save, list[int]()
+
+    def killed(self: Trainer, budget: Budget) -> None:
+        saved.append(self.state.step)
+        if len(saved) == 2:
+            raise KeyboardInterrupt
+        save(self, budget)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Trainer, "_save", killed)
+        with pytest.raises(KeyboardInterrupt):
+            trainer_of(folder).train(Evaluate(0.0), None)
+    assert steps_of(folder) == saved
+    with (folder / LOG).open("a") as log:
+        log.write('{"step": 8, "epo')  # as a full disk has left it in earlier versions
+    trainer_of(folder).train(Evaluate(0.0), None, resume=True)
+    assert steps_of(folder) == steps_of(whole) == [4, 8, 12]
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0\0\0", b"[]\n", b'{"step": "x"}\n', b"\xff\n"])
+def test_a_damaged_log_does_not_keep_a_training_from_being_resumed(damage: bytes, tmp_path: Path) -> None:
+    log = TrainingLog(tmp_path)
+    log.path.write_bytes(damage)
+    log.resume(9)
+    log.add(12, {"step": 12})
+    assert steps_of(tmp_path) == [12]
+
+
+def test_no_message_advises_to_run_the_code_in_a_file(tmp_path: Path) -> None:
+    for content in (b"text", pickle.dumps({"a": Path}), b""):
+        (tmp_path / "weights.pt").write_bytes(content)
+        with pytest.raises(BadInput) as bad:
+            read_state(tmp_path / "weights.pt")
+        assert "weights_only" not in str(bad.value)
+    torch.save({"a": Path}, tmp_path / CHECKPOINT)
+    with pytest.raises(BadInput) as bad:
+        trainer_of(tmp_path).train(Evaluate(0.0), None, resume=True)
+    assert "weights_only" not in str(bad.value)
+    assert "Python objects other than tensors" in str(bad.value)
+
+
+def steps_of(folder: Path) -> list[int]:
+    return [json.loads(line)["step"] for line in (folder / LOG).read_text().splitlines()]

@@ -58,6 +58,16 @@ def test_the_list_of_items_is_read_as_it_was_written(items: set[str], tmp_path: 
         record_provenance(Path(run), frozenset(items | {"z"}), resume=True)
 
 
+@pytest.mark.parametrize("damage", [b"", b"\0\0", b"its\na\n"])
+def test_a_damaged_list_is_written_anew_when_a_training_is_resumed(damage: bytes, tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", {"a", "b"})
+    (Path(run) / TRAINED_ON).write_bytes(damage)
+    with pytest.raises(BadInput):  # for other trainings, it would protect held-out items
+        trained_on(Path(run))
+    record_provenance(Path(run), frozenset({"a", "b"}), resume=True)
+    assert trained_on(Path(run)) == {"a", "b"}
+
+
 @pytest.mark.slow
 def test_a_single_model_cannot_initialize_folds_of_its_own_data(sets: Path, tmp_path: Path) -> None:
     """But a model of other data can, and one with the same items held out."""
