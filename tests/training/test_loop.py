@@ -157,11 +157,10 @@ def test_an_interruption_while_writing_leaves_the_checkpoint_before(
     training.train(Evaluate(0.0), None)
     before = (tmp_path / CHECKPOINT).read_bytes()
 
-    def half(state: object, path: Path) -> None:
-        path.write_bytes(b"half")
+    def interrupt(number: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(torch, "save", half)
+    monkeypatch.setattr(os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         training._save(Budget(1, None))
     assert (tmp_path / CHECKPOINT).read_bytes() == before
