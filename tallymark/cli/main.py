@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from tallymark.cli import data, kit, metrics, models, scores
+from tallymark.cli.options import problems_as_output
 from tallymark.cli.score_options import RuleCommand, ScoreCommand
+from tallymark.cli.streams import final_code, open_streams
 from tallymark.cli.suggestions import Commands
 
 app = typer.Typer(
@@ -57,4 +60,26 @@ app.command()(data.new)
 
 def main() -> None:
     """Run the command line."""
-    app(prog_name="tallymark")
+    output = open_streams()
+    try:
+        refuse_arguments(sys.argv[1:])
+        app(prog_name="tallymark")
+    except SystemExit as end:
+        raise SystemExit(final_code(end.code, output)) from None
+
+
+def refuse_arguments(words: list[str]) -> None:
+    """End with a problem where an argument, such as the name of a file, is not UTF-8: no table could hold it."""
+    from tallymark.core.problems import BadInput, Problem, printable
+
+    problems = [
+        Problem("bad_name", "command line", printable(word), "arguments in UTF-8", "rename the file or folder")
+        for word in words
+        if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word)
+    ]
+    if problems:
+        try:
+            with problems_as_output("--json" in words):
+                raise BadInput(problems[0])
+        except typer.Exit as end:
+            raise SystemExit(end.exit_code) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -147,5 +146,8 @@ def _print_problems(problems: Problems, json_: bool) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print one JSON object."""
-    print(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
+    """Print one JSON object, in ASCII where standard output is not Unicode."""
+    from tallymark.core.problems import as_json
+
+    unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    print(as_json(value, ensure_ascii=not unicode))

@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import length_hint
-from typing import IO, TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Literal, NamedTuple, TypeVar, cast
 
 from tallymark.core.humanize import plural
-from tallymark.core.problems import Problem, Problems
+from tallymark.core.problems import Problem, Problems, printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleRenderable, RenderHook
 
 T = TypeVar("T")
 
@@ -38,8 +38,22 @@ def console(*, file: IO[str] | None = None) -> Console:
     """A console as wide as the terminal; where there is no terminal, wide enough not to break words."""
     from rich.console import Console
 
-    terminal = file is None and (sys.stdout.isatty() or "COLUMNS" in os.environ)
-    return Console(file=file, width=None if terminal else WIDTH)
+    terminal = file is None and ((sys.stdout is not None and sys.stdout.isatty()) or "COLUMNS" in os.environ)
+    made = Console(file=file, width=None if terminal else WIDTH)
+    made.push_render_hook(cast("RenderHook", _PrintableTexts()))  # an abstract class of rich, imported late
+    return made
+
+
+class _PrintableTexts:
+    """A hook of rich that escapes what a terminal must not get in texts; tables escape their cells by themselves."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        from rich.text import Text
+
+        for one in renderables:
+            if isinstance(one, Text) and not one.plain.isprintable():
+                one.plain = "\n".join(map(printable, one.plain.split("\n")))
+        return renderables
 
 
 def progress(steps: Iterable[T], title: str, total: int | None = None) -> Iterator[T]:
@@ -53,7 +67,7 @@ def progress(steps: Iterable[T], title: str, total: int | None = None) -> Iterat
 @contextmanager
 def counting(title: str, total: int | None = None) -> Iterator[Callable[[], None]]:
     """A function to call after each step: it advances a bar on standard error, or prints a line per minute."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield _progress_lines(title, total)
         return
     from rich.console import Console
@@ -74,7 +88,7 @@ def _progress_lines(title: str, total: int | None) -> Callable[[], None]:
         if (now := time.monotonic()) - printed >= PROGRESS_INTERVAL and done != total:
             printed = now
             left = "" if total is None else f" of {total}, {duration((now - started) * (total - done) / done)} to go"
-            print(f"{title}: {done}{left}", file=sys.stderr, flush=True)
+            print(printable(f"{title}: {done}{left}"), file=sys.stderr, flush=True)
 
     return count
 
@@ -90,7 +104,7 @@ def duration(seconds: float) -> str:
 
 def print_line(text: str) -> None:
     """Print a line as it is: unwrapped, without markup or highlighting."""
-    console().print(text, highlight=False, soft_wrap=True, markup=False)
+    console().print(printable(text), highlight=False, soft_wrap=True, markup=False)
 
 
 def as_text(show: Callable[[Console], None]) -> str:
@@ -211,7 +225,7 @@ def show_problems(problems: Problems, to: Console) -> None:
     names = ("where", "item", "problem", "found", "expected", "what to do")
     rows = [_row(case, common, one_file=len(files) == 1) for case in shown]
     used = [at for at in range(len(names)) if any(row[at] for row in rows)]
-    place = f" in {escape(common)}" if common else ""
+    place = f" in {escape(printable(common))}" if common else ""
     title = f"[bold red]{plural(problems.total, 'problem')}[/bold red]{place}"
     show_table(title, [names[at] for at in used], [[row[at] for at in used] for row in rows], to, whole_words=True)
     hidden = problems.total - sum(case.times for case in shown)
@@ -292,4 +306,4 @@ def _where(problem: Problem, common: str, *, one_file: bool) -> str:
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return f"{value:.4f}" if isinstance(value, float) else printable(str(value))

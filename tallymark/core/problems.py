@@ -7,6 +7,7 @@ The command line prints the list as a table and exits with code 2.
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -194,6 +195,25 @@ def _escaped(match: re.Match[str]) -> str:
     if 0xDC80 <= code <= 0xDCFF:  # how Python keeps a byte of a file name that is not UTF-8
         code -= 0xDC00
     return ESCAPES.get(match[0]) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+
+
+def as_json(value: object, *, ensure_ascii: bool = False) -> str:
+    """`value` as indented JSON that is valid UTF-8 and safe to print; unprintable letters are escaped."""
+    text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)
+    if not text.isascii() or "\x7f" in text:
+        text = UNPRINTABLE.sub(_escaped_in_json, text)
+    return "".join(map(_ascii_in_json, text)) if ensure_ascii and not text.isascii() else text
+
+
+def _escaped_in_json(match: re.Match[str]) -> str:
+    if match[0] == "\n":
+        return "\n"
+    surrogate = "\ud800" <= match[0] <= "\udfff"  # which UTF-8 does not have
+    return "\\" + _escaped(match) if surrogate else f"\\u{ord(match[0]):04x}"
+
+
+def _ascii_in_json(letter: str) -> str:
+    return letter if letter.isascii() else json.dumps(letter)[1:-1]
 
 
 def shorten(text: str, limit: int = 60) -> str:
