@@ -75,17 +75,17 @@ def _candidates(columns: dict[str, np.ndarray], recipe: Recipe, classes: tuple[s
     keys = columns["keys"].tolist()
     offsets, label, score = columns["offsets"], columns["label"], columns["score"]
     size, presence = columns["size"], columns["presence"]
+    kinds = "".join(part.dtype.kind for part in (columns["keys"], offsets, label, score, size, presence))
     sound = (
-        len(set(keys)) == len(keys)
+        kinds == "Uiifff"
+        and len(set(keys)) == len(keys)
         and size.shape == (len(keys), 2)
         and presence.shape == (len(keys),)
         and bool(np.isfinite(size[:, 0]).all() and np.isfinite(presence).all() and np.isfinite(score).all())
         and offsets[0] == 0
         and bool((np.diff(offsets) >= 0).all())
         and bool(((label >= 0) & (label < max(len(classes), 1))).all())
-        and all(
-            np.ndim(column) == 0 or len(column) == len(score) for column in vars(shapes).values() if column is not None
-        )
+        and all(np.shape(part) in ((), score.shape) for part in vars(shapes).values() if part is not None)
     )
     if not sound:
         raise ValueError("columns that do not go together")

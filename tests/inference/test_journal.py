@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import fields
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +17,11 @@ import pytest
 
 import tallymark
 from tallymark.api.models import find_preset, open_model
+from tallymark.core.outputs import cannot_write
 from tallymark.core.problems import BadInput
 from tallymark.data.annotations import Annotations
 from tallymark.detector.coders import CODERS
-from tallymark.inference import journal
+from tallymark.inference import journal, journal_pages
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.journal_pages import read_page, write_page
 from tallymark.inference.predictor import PredictionResult, Predictor
@@ -166,6 +170,192 @@ def test_items_of_a_damaged_page_are_inferred_again(counting: CountingModel, ima
     pages[0].write_bytes(pages[0].read_bytes()[:100])
     pages[1].write_bytes(b"")
     assert counting.predict(images, tmp_path / "journal")[1] > 0
+    assert counting.predict(images, tmp_path / "journal")[1] == 0
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda page: b"",
+    "cut": lambda page: page[: len(page) // 2],
+    "cut at its end": lambda page: page[:-1],
+    "a damaged header": lambda page: bytes(60) + page[60:],
+    "a flipped bit": lambda page: page[:-500] + bytes([page[-500] ^ 1]) + page[-499:],
+    "more at its end": lambda page: page + b"more",
+    "two pages": lambda page: page + page,
+    "a text": lambda page: b"item,score\n",
+    "an archive of NumPy": lambda page: page[len(journal_pages.MARK) + 32 :],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_pages_are_inferred_again(damage: str, counting: CountingModel, images: Path, tmp_path: Path) -> None:
+    expected, _ = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
+    pages = sorted((tmp_path / "journal").glob("*/*.page"))
+    pages[0].write_bytes(DAMAGE[damage](pages[0].read_bytes()))
+    found, inferred = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
+    assert 1 <= inferred <= 2
+    _assert_same(found.candidates, expected.candidates)
+    assert counting.predict(images, tmp_path / "journal")[1] == 0
+
+
+def _drop(name: str) -> Callable[[dict[str, Any]], object]:
+    return lambda columns: columns.pop(name)
+
+
+def _change(name: str, change: Callable[[np.ndarray], object]) -> Callable[[dict[str, Any]], object]:
+    return lambda columns: columns.update({name: np.asarray(change(columns[name]))})
+
+
+FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
+    **{f"no {name}": _drop(name) for name in ("keys", "size", "presence", "offsets", "label", "score", "shape_x")},
+    "fewer scores": _change("score", lambda old: old[:-1]),
+    "fewer coordinates": _change("shape_width", lambda old: old[:-1]),
+    "scores as text": _change("score", lambda old: old.astype(str)),
+    "scores that are no numbers": _change("score", lambda old: old * np.nan),
+    "an unknown class": _change("label", lambda old: old + 7),
+    "classes as fractions": _change("label", lambda old: old + 0.5),
+    "offsets that go back": _change("offsets", lambda old: old[::-1]),
+    "one key twice": _change("keys", lambda old: np.repeat(old[:1], len(old))),
+    "keys as numbers": _change("keys", lambda old: np.arange(len(old))),
+    "sizes in one column": _change("size", lambda old: old[:, 0]),
+    "an item that was not read": _change("size", lambda old: old * np.nan),
+    "a single number": _change("presence", lambda old: 1.0),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGED)
+def test_pages_with_other_columns_are_inferred_again(
+    forgery: str, counting: CountingModel, images: Path, tmp_path: Path
+) -> None:
+    expected, _ = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
+    page = min((tmp_path / "journal").glob("*/*.page"), key=lambda path: -path.stat().st_size)
+    with np.load(BytesIO(page.read_bytes()[len(journal_pages.MARK) + 32 :])) as stored:
+        columns = dict(stored)
+    FORGED[forgery](columns)
+    content = BytesIO()
+    np.savez(content, **columns)
+    page.write_bytes(journal_pages.MARK + journal_pages._checksum(page, content.getvalue()) + content.getvalue())
+    found, inferred = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
+    assert inferred >= 1
+    _assert_same(found.candidates, expected.candidates)
+
+
+def test_pages_of_other_models_and_earlier_versions_are_passed_over(
+    counting: CountingModel, images: Path, tmp_path: Path
+) -> None:
+    expected, _ = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
+    counting.predict(images, tmp_path / "journal", tta=2)
+    one, other = sorted({page.parent for page in (tmp_path / "journal").glob("*/*.page")})
+    for page in list(one.iterdir()):
+        shutil.copy(page, other / f"0{page.name}")
+    np.savez(one / "0.npz", keys=np.array(["a"]))
+    os.mkfifo(one / "0.page")
+    (one / "1.page").mkdir()
+    again, inferred = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
+    assert inferred == 0
+    _assert_same(again.candidates, expected.candidates)
+    twice, inferred = counting.predict(images, tmp_path / "journal", tta=2, score_threshold=0.0)
+    assert inferred == 0
+    plain, _ = counting.predict(images, None, tta=2, score_threshold=0.0)
+    _assert_same(twice.candidates, plain.candidates)
+
+
+def test_a_file_that_changes_while_it_is_predicted_is_not_kept(
+    counting: CountingModel, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Session.__call__
+
+    def change(session: Session, inputs: np.ndarray) -> Any:
+        os.utime(images / "a.png", (1e9, 1e9))
+        return work(session, inputs)
+
+    with monkeypatch.context() as changing:
+        changing.setattr(Session, "__call__", change)
+        counting.predict(images, tmp_path / "journal")
+    assert counting.predict(images, tmp_path / "journal")[1] == 1
+    assert counting.predict(images, tmp_path / "journal")[1] == 0
+
+
+def test_a_file_that_comes_back_is_predicted_but_not_kept_under_the_key_of_a_missing_one(
+    counting: CountingModel, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected, _ = counting.predict(images, None, score_threshold=0.0)
+
+    def gone(path: Path) -> tuple[int, int]:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+    with monkeypatch.context() as away:
+        away.setattr("tallymark.modalities.base.file_status", gone)
+        found, inferred = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
+    assert inferred == 5
+    _assert_same(found.candidates, expected.candidates)
+    assert not list((tmp_path / "journal").glob("*/*.page"))
+
+
+def test_a_disk_that_is_full_later_costs_the_pages_only(
+    counting: CountingModel, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected, _ = counting.predict(images, None, score_threshold=0.0)
+
+    def full(path: Path, candidates: Candidates) -> None:
+        raise BadInput(cannot_write(path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+
+    with monkeypatch.context() as changed:
+        changed.setattr(journal, "write_page", full)
+        found, _ = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
+    _assert_same(found.candidates, expected.candidates)
+    (problem,) = found.problems
+    assert (problem.kind, problem.found) == ("journal_unwritten", "no space left on device")
+    assert "5 items are not kept" in problem.expected
+    assert "free some space" in problem.remedy
+
+
+def test_pages_are_written_when_the_disk_has_room_again(
+    counting: CountingModel, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = 2
+
+    def full_at_first(path: Path, candidates: Candidates) -> None:
+        nonlocal failures
+        failures -= 1
+        if failures >= 0:
+            raise BadInput(cannot_write(path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+        shutil.rmtree(path.parent) if failures == -2 else None  # somebody deletes the folder
+        path.parent.mkdir(exist_ok=True)
+        write_page(path, candidates)
+
+    monkeypatch.setattr(journal, "write_page", full_at_first)
+    found, _ = counting.predict(images, tmp_path / "journal")
+    assert not found.problems
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_first(
+    counting: CountingModel, images: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file" / "journal", Path("/proc/journal")):
+        with pytest.raises(BadInput) as caught:
+            counting.predict(images, folder)
+        assert str(folder) in str(caught.value)
+    assert counting.calls == 0
+
+
+def test_two_processes_may_share_a_journal(counting: CountingModel, images: Path, tmp_path: Path) -> None:
+    """Each infers what the other has not finished yet; what both have, they write to the same page."""
+    expected, _ = counting.predict(images, None, score_threshold=0.0)
+    other = list[PredictionResult]()
+    work = Session.__call__
+    with pytest.MonkeyPatch.context() as patched:
+
+        def begin_another(session: Session, inputs: np.ndarray) -> Any:
+            if not other:
+                patched.setattr(Session, "__call__", work)
+                other.append(counting.predict(images, tmp_path / "journal", score_threshold=0.0)[0])
+            return work(session, inputs)
+
+        patched.setattr(Session, "__call__", begin_another)
+        found, _ = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
+    for result in (found, *other):
+        _assert_same(result.candidates, expected.candidates)
     assert counting.predict(images, tmp_path / "journal")[1] == 0
 
 
