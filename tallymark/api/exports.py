@@ -92,7 +92,8 @@ def export_clips(result: PredictionResult, folder: PathLike, *, per_kind: int = 
     _check_supported(result.recipe, "clips")
     config = spectrogram_config(cast(AudioRecipe, result.recipe))
     threshold = result.recipe.score_threshold
-    return write_clips(result.catalog, result.candidates.objects, threshold, config, Path(folder), each=per_kind)
+    objects, problems = result.candidates.objects, result.problems
+    return write_clips(result.catalog, objects, threshold, config, Path(folder), each=per_kind, problems=problems)
 
 
 def export_drawings(result: PredictionResult, folder: PathLike) -> list[Path]:
@@ -102,7 +103,7 @@ def export_drawings(result: PredictionResult, folder: PathLike) -> list[Path]:
     """
     _check_supported(result.recipe, "draw")
     readable = np.flatnonzero(result.candidates.readable)
-    return write_drawings(result.catalog, result.predictions, readable, Path(folder))
+    return write_drawings(result.catalog, result.predictions, readable, Path(folder), result.problems)
 
 
 def summarize(result: PredictionResult, *, gsd: float | None = None) -> dict[str, float | None]:

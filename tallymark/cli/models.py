@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -208,16 +209,19 @@ def predict(
 
     with problems_as_output(json_, resume=how_to_resume):
         from tallymark.api.exports import Exports
+        from tallymark.api.incomplete import incomplete_outputs, remember_incomplete
         from tallymark.api.models import open_model
         from tallymark.api.models import predict as run_predict
         from tallymark.core.planned_outputs import refuse_outputs
         from tallymark.io.media import READ_FAILED
 
         chosen = cast(Literal["onnxruntime", "openvino"], choice_of(runtime, ("onnxruntime", "openvino")))
+        outputs = [out, counts, objects, days, plot, raven, audacity]
         refuse_outputs(
             [out, counts, objects, days, plot],
             [raven, audacity],
             filled=[clips, draw, journal],
+            replaced=incomplete_outputs(journal, outputs),
             inputs=[model, folder, sample],
             force=force,
         )
@@ -239,8 +243,15 @@ def predict(
             **changes_of(recipe, run_predict),
         )
         exports.write(result)
-        _print_prediction(result, exports, out, json_)
-        if READ_FAILED in result.problems.counts:  # the result is written, but a script should know
+        incomplete = READ_FAILED in result.problems.counts
+        if journal is not None:
+            remember_incomplete(journal, outputs if incomplete else [])
+        notes = list(result.notes)
+        if incomplete:
+            overwrite = [] if journal is not None or not any(outputs) else ["--force"]
+            notes.append(f"to try again what could not be read: {command_line(*overwrite)}")
+        _print_prediction(replace(result, notes=tuple(notes)), exports, out, json_)
+        if incomplete:  # all else is written, but a script should know
             raise typer.Exit(2)
 
 

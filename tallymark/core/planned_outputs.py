@@ -16,7 +16,13 @@ Paths = Iterable[str | Path | None]
 
 
 def refuse_outputs(
-    files: Paths = (), folders: Paths = (), *, filled: Paths = (), inputs: Paths = (), force: bool = False
+    files: Paths = (),
+    folders: Paths = (),
+    *,
+    filled: Paths = (),
+    replaced: Paths = (),
+    inputs: Paths = (),
+    force: bool = False,
 ) -> None:
     """Raise `BadInput` for outputs that exist or cannot be written; None stands for one that is not wanted.
 
@@ -24,6 +30,7 @@ def refuse_outputs(
     ----------
     files: to be written in folders that exist.
     folders: to be made if necessary. filled: folders that may hold files, whether or not `force` is given.
+    replaced: files and folders of those above that may be overwritten without it.
     inputs: files and folders that are read; none of them is an output too, even with `force`.
     force: whether files may exist, and folders hold files.
     """
@@ -32,7 +39,7 @@ def refuse_outputs(
     seen = set[str]()
     wanted = [(path, _check_file) for path in _given(files)]
     wanted += [(path, _check_folder) for path in (*_given(folders), *_given(filled))]
-    may_exist = set(_given(filled))
+    may_exist = {*_given(filled), *_given(replaced)}
     tops = {_real(path) for path in _given(files)}
     for path, check in wanted:
         real = _real(path)

@@ -15,7 +15,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.data.recording_clock import RecordingClock
 from tallymark.io.folders import normalize_name
-from tallymark.io.media import Medium
+from tallymark.io.media import BadMedia, Medium
 
 if TYPE_CHECKING:
     from tallymark.data.drive import Drive
@@ -69,6 +69,11 @@ class Catalog:
     def place(self, item: int) -> str:
         """The file to name in a message about an item: its media file, or its table."""
         return str(self.path(item) or self.tables[item] or self.root)
+
+    def unread(self, item: int, bad: BadMedia) -> Problem:
+        """That the file of an item cannot be read, as a problem."""
+        expected = f"a readable {self.medium.noun}"
+        return Problem(bad.kind, self.place(item), bad.found, expected, bad.remedy, item=self.items.ids[item])
 
     def select(self, chosen: np.ndarray) -> Self:
         """The items where `chosen` is true, or those at these indices, with their truth."""

@@ -128,10 +128,6 @@ def load(
     modality = modality_of(recipe)
     outage = outage or Outage(catalog)
 
-    def note(item: int, bad: BadMedia) -> None:
-        name, expected = catalog.items.ids[item], f"a readable {catalog.medium.noun}"
-        problems.add(Problem(bad.kind, catalog.place(item), bad.found, expected, bad.remedy, item=name))
-
     def report_late(item: int, found: str) -> None:
         name, remedy = catalog.items.ids[item], "give more minutes, or models and settings that take less"
         expected = "a prediction within the time limit"
@@ -146,7 +142,7 @@ def load(
                 yield one
         except BadMedia as bad:
             outage.count(bad)
-            note(item, bad)
+            problems.add(catalog.unread(item, bad))
 
     def open_item(item: int) -> LoadedItem:
         if execution.limit.reached:
@@ -160,7 +156,7 @@ def load(
             opened = modality.open(catalog, item, recipe if plan.recipes is None else plan.recipes[item])
         except BadMedia as bad:
             outage.count(bad)
-            note(item, bad)
+            problems.add(catalog.unread(item, bad))
             return LoadedItem(item, UNREADABLE)
         outage.count(None)
         return LoadedItem(item, opened._replace(tiles=up_to_damage(item, opened.tiles)))

@@ -122,7 +122,7 @@ class Predictor:
         notes = (*plan.notes, *limit.notes(catalog.medium.noun, problems))
         if failed:
             share = f"{failed} of {plural(len(catalog), catalog.medium.noun)}"
-            notes += (f"{share} could not be read, and are empty; the same command tries them again",)
+            notes += (f"{share} could not be read, and have no predictions",)
         return PredictionResult(predictions, candidates, recipe, problems, catalog, self.metadata, notes, counting)
 
     def _plan_inputs(self, catalog: Catalog, gsd: float | None) -> InputPlan:

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tallymark.core.problems import EVERY, BadInput, Problem, Problems
+from tallymark.core.problems import EVERY, BadInput, Problems
 from tallymark.data.catalog import Catalog
 from tallymark.io.media import BadMedia
 from tallymark.modalities.base import Detect
@@ -86,7 +86,7 @@ class CachedDataset(ABC, Generic[T]):
         except BadMedia as bad:
             if bad.transient:  # without it, this would be another training
                 remedy = "check the disk or the connection to it, then resume: the same command with --resume"
-                raise BadInput(replace(self._problem(item, bad), remedy=remedy)) from None
+                raise BadInput(replace(self.catalog.unread(item, bad), remedy=remedy)) from None
             self.note(item, bad)
             with self._lock:
                 self._bad.add(item)
@@ -100,12 +100,7 @@ class CachedDataset(ABC, Generic[T]):
 
     def note(self, item: int, bad: BadMedia) -> None:
         """Report that an item cannot be read, or only in part; once for each item."""
-        problem = self._problem(item, bad)
+        problem = self.catalog.unread(item, bad)
         with self._lock:
             if all(known.item != problem.item for known in self.problems):
                 self.problems.add(problem)
-
-    def _problem(self, item: int, bad: BadMedia) -> Problem:
-        name = self.catalog.items.ids[item]
-        expected = f"a {self.catalog.medium.noun}"
-        return Problem(bad.kind, self.catalog.place(item), bad.found, expected, bad.remedy, item=name)

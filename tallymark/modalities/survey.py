@@ -11,7 +11,7 @@ import numpy as np
 
 from tallymark.core.humanize import percentage
 from tallymark.core.parallel import in_threads
-from tallymark.core.problems import Problem, Problems
+from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.charts import Chart, Table
 from tallymark.io.media import BadMedia
@@ -54,9 +54,7 @@ class Survey:
         """The files that cannot be read, as problems."""
         problems = Problems()
         for item, bad in self.unreadable.items():
-            expected = f"a readable {catalog.medium.noun}"
-            name = catalog.items.ids[item]
-            problems.add(Problem(bad.kind, catalog.place(item), bad.found, expected, bad.remedy, item=name))
+            problems.add(catalog.unread(item, bad))
         return problems
 
 

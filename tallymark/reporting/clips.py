@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ import polars as pl
 
 from tallymark.core.humanize import count, plural
 from tallymark.core.outputs import make_folder, write_bytes
+from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.spectrograms import draw_spectrogram
@@ -76,6 +77,7 @@ def write_clips(
     folder: Path,
     *,
     each: int = 10,
+    problems: Problems | None = None,
 ) -> pl.DataFrame:
     """Write a WAV file and a spectrogram for each clip, a list of them and a page that plays them; returns the list.
 
@@ -86,6 +88,7 @@ def write_clips(
     candidates: all candidates, whatever their score.
     config: the spectrogram that the model was given.
     each: clips of each kind.
+    problems: gets the recordings that the system fails to read by now.
 
     Columns
     -------
@@ -102,11 +105,15 @@ def write_clips(
             continue
         own = np.flatnonzero(items == item).tolist()
         times = [float(candidates.shapes.time[clips[at].row]) for at in own]
-        for at, time, level in zip(own, times, _spectrograms_around(path, config, times), strict=True):
-            clip = clips[at]
-            caption = f"{clip.why}: score {candidates.scores[clip.row]:.3f}, threshold {score_threshold:g}"
-            with suppress(BadMedia):  # prediction has reported it
-                images[at] = _write_clip(path, time, level, config, folder / names[at], caption)
+        try:
+            for at, time, level in zip(own, times, _spectrograms_around(path, config, times), strict=True):
+                clip = clips[at]
+                caption = f"{clip.why}: score {candidates.scores[clip.row]:.3f}, threshold {score_threshold:g}"
+                with _up_to_damage():
+                    images[at] = _write_clip(path, time, level, config, folder / names[at], caption)
+        except BadMedia as bad:
+            if problems is not None:
+                problems.add(catalog.unread(item, bad))
     written = sorted(images)
     rows = np.array([clips[at].row for at in written], np.int64)
     listed = pl.DataFrame(
@@ -153,7 +160,7 @@ def _spectrograms_around(path: Path, config: SpectrogramConfig, times: Sequence[
     starts = [round(time / config.hop_seconds) - half for time in times]
     levels = [np.full((config.n_bins, 2 * half), MIN_LEVEL, np.float32) for _ in times]
     first = 0
-    with suppress(BadMedia):
+    with _up_to_damage():
         for block in spectrogram(path, config):
             last = first + block.shape[1]
             for start, level in zip(starts, levels, strict=True):
@@ -164,6 +171,16 @@ def _spectrograms_around(path: Path, config: SpectrogramConfig, times: Sequence[
             if first >= max(starts) + 2 * half:
                 break
     return levels
+
+
+@contextmanager
+def _up_to_damage() -> Iterator[None]:
+    """What can be read of a damaged recording, which prediction has reported; a failure of the system is raised."""
+    try:
+        yield
+    except BadMedia as bad:
+        if bad.transient:
+            raise
 
 
 def _write_clip(

@@ -11,6 +11,7 @@ from PIL import Image
 
 from tallymark.core.outputs import write_bytes
 from tallymark.core.parallel import in_threads
+from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.formats.event_tables import table_paths
@@ -21,8 +22,12 @@ QUALITY = 90
 """Of the JPEG files."""
 
 
-def write_drawings(catalog: Catalog, predictions: Annotations[Any], items: np.ndarray, folder: Path) -> list[Path]:
+def write_drawings(
+    catalog: Catalog, predictions: Annotations[Any], items: np.ndarray, folder: Path, problems: Problems
+) -> list[Path]:
     """Draw the items at these indices with their predictions, and with the truth where it is known.
+
+    problems: gets the items that the system fails to read by now.
 
     Returns
     -------
@@ -31,10 +36,14 @@ def write_drawings(catalog: Catalog, predictions: Annotations[Any], items: np.nd
     renderer = renderer_of(catalog)
     stems = table_paths(folder, [catalog.items.ids[item] for item in items.tolist()], "")
 
+    failed = dict[int, BadMedia]()
+
     def write(at: int) -> list[Path]:
         try:
             drawn = renderer.drawings(catalog, predictions, int(items[at]))
-        except BadMedia:  # reported when it was predicted
+        except BadMedia as bad:
+            if bad.transient:  # what is damaged was reported when it was predicted
+                failed[int(items[at])] = bad
             return []
         paths = [stems[at].with_name(f"{stems[at].name}{'_' if view else ''}{view}.jpg") for view in drawn]
         for path, image in zip(paths, drawn.values(), strict=True):
@@ -43,4 +52,7 @@ def write_drawings(catalog: Catalog, predictions: Annotations[Any], items: np.nd
             write_bytes(path, encoded.getbuffer(), sync=False)
         return paths
 
-    return [path for paths in in_threads(write, range(len(items)), "drawing predictions") for path in paths]
+    paths = [path for paths in in_threads(write, range(len(items)), "drawing predictions") for path in paths]
+    for item, bad in sorted(failed.items()):
+        problems.add(catalog.unread(item, bad))
+    return paths

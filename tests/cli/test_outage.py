@@ -13,6 +13,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+import soundfile
 
 from tallymark.inference import journal
 from tallymark.inference.session import Session
@@ -140,7 +141,7 @@ def test_files_that_fail_are_counted_and_completed_by_the_same_command(
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
         return read(path)
 
-    command = ("--journal", tmp_path / "journal", "--json", "--force")
+    command = ("--journal", tmp_path / "journal", "--json", "--counts", tmp_path / "counts.csv")
     with monkeypatch.context() as disturbed:
         disturbed.setattr(archives, "read_bytes", failing)
         first = json.loads(predict(*command, code=2))
@@ -148,9 +149,36 @@ def test_files_that_fail_are_counted_and_completed_by_the_same_command(
     assert "365 of 400 images could not be read" in " ".join(first["notes"])
     rows = (tmp_path / "submission.csv").read_text().splitlines()
     assert len(rows) == 1 + PHOTOGRAPHS  # a row for each id, as the rules ask
-    second = json.loads(predict(*command))
+    assert "to try again what could not be read: tallymark" in first["notes"][-1]
+    second = json.loads(predict(*command))  # without --force: what lacks items is replaced
     assert (second["items"], second["total"]) == (PHOTOGRAPHS, 0)
     assert (tmp_path / "submission.csv").read_bytes() == expected
+    assert len((tmp_path / "counts.csv").read_text().splitlines()) == 1 + PHOTOGRAPHS
+    refused = json.loads(predict(*command, code=2))
+    assert refused["counts"] == {"exists": 2}  # a complete file is not
+
+
+def test_a_file_that_was_changed_is_not_replaced(
+    share: Share, predict: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in sorted(share.folder.iterdir())[2:]:
+        path.unlink()
+    read = archives.read_bytes
+
+    def failing(path: Path) -> bytes:
+        if path.stem == "000":
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return read(path)
+
+    monkeypatch.setattr(archives, "read_bytes", failing)
+    assert "--force" in predict(code=2)
+    (tmp_path / "submission.csv").unlink()
+    command = ("--journal", tmp_path / "journal", "--json")
+    predict(*command, code=2)
+    predict(*command, code=2)
+    (tmp_path / "submission.csv").write_text("mine")
+    assert json.loads(predict(*command, code=2))["counts"] == {"exists": 1}
+    assert (tmp_path / "submission.csv").read_text() == "mine"
 
 
 def test_nothing_is_written_if_no_file_can_be_read(
@@ -165,3 +193,107 @@ def test_nothing_is_written_if_no_file_can_be_read(
     monkeypatch.setattr(archives, "read_bytes", failing)
     assert json.loads(predict("--json", code=2))["counts"] == {"read_failed": 3}
     assert not (tmp_path / "submission.csv").exists()
+
+
+@pytest.fixture(scope="module")
+def calls_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return untrained("upcalls", tmp_path_factory.mktemp("model") / "model.onnx")
+
+
+@pytest.fixture
+def recordings(tmp_path: Path) -> Path:
+    """Three recordings, each of several blocks."""
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for name in "abc":
+        soundfile.write(folder / f"{name}.wav", rng.normal(0, 0.1, 300_000), 2000)
+    return folder
+
+
+@pytest.mark.parametrize("times", [1, 99])
+def test_a_recording_that_vanishes_in_the_middle_costs_itself_only(
+    times: int, calls_model: Path, recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def predict(out: str, code: int = 0) -> dict[str, Any]:
+        words = ("score_threshold=0.01", "--out", tmp_path / out, "--journal", tmp_path / "journal", "--json")
+        return json.loads(run("predict", calls_model, recordings, *words, code=code))
+
+    read = soundfile.SoundFile.read
+    failures = 0
+
+    def failing(file: Any, *given: Any, **named: Any) -> Any:
+        nonlocal failures
+        if file.name.endswith("b.wav") and file.tell() > 0 and failures < times:
+            failures += 1
+            raise soundfile.LibsndfileError(2)
+        return read(file, *given, **named)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(soundfile.SoundFile, "read", failing)
+        first = predict("first.csv", code=0 if times == 1 else 2)
+    again = predict("again.csv")
+    (tmp_path / "journal").rename(tmp_path / "old")
+    predict("undisturbed.csv")
+    expected = (tmp_path / "undisturbed.csv").read_bytes()
+    assert (tmp_path / "again.csv").read_bytes() == expected
+    assert again["total"] == 0
+    if times == 1:  # tried again after the others
+        assert (tmp_path / "first.csv").read_bytes() == expected
+        return
+    (problem,) = first["problems"]
+    assert (problem["kind"], problem["item"]) == ("read_failed", "b.wav")
+    assert "system error after 131072 of 300000 samples" in problem["found"]
+    rows, whole = ((tmp_path / name).read_text().splitlines() for name in ("first.csv", "undisturbed.csv"))
+    assert [row for row in rows if "b.wav" not in row] == [row for row in whole if "b.wav" not in row]
+
+
+def test_a_recording_that_is_gone_when_it_is_opened_costs_itself_only(
+    calls_model: Path, recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = soundfile.info
+
+    def vanish(source: Any) -> Any:
+        found = info(source)
+        if str(source).endswith("b.wav"):
+            Path(source).unlink()  # after its header was read
+        return found
+
+    monkeypatch.setattr(soundfile, "info", vanish)
+    words = ("predict", calls_model, recordings, "--out", tmp_path / "out.csv", "--json")
+    found = json.loads(run(*words, code=2))
+    (problem,) = found["problems"]
+    assert (problem["kind"], problem["item"], problem["found"]) == (
+        "read_failed",
+        "b.wav",
+        "no such file or directory",
+    )
+    assert found["hours"] == pytest.approx(300 / 3600, abs=0.01)
+
+
+def test_a_drawing_that_cannot_be_made_any_more_is_named(
+    share: Share, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in sorted(share.folder.iterdir())[2:]:
+        path.unlink()
+    monkeypatch.setattr("tallymark.api.models.write", lambda *given, **named: share.vanish())
+    words = ("--draw", tmp_path / "drawn", "--out", tmp_path / "out.csv", "--json")
+    found = json.loads(run("predict", model, share.folder, *words, code=2))
+    assert found["counts"] == {"read_failed": 2}
+
+
+def test_images_that_fail_while_they_are_measured_are_not_shown_at_another_scale(
+    share: Share, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in sorted(share.folder.iterdir())[2:]:
+        path.unlink()
+
+    def failing(path: Path) -> Any:
+        if path.stem == "000":
+            raise OSError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT), str(path))
+        return archives.open_file(path)
+
+    monkeypatch.setattr("tallymark.io.images.open_file", failing)
+    found = json.loads(run("predict", "wheat", share.folder, "--json", code=2))
+    assert [(problem["kind"], problem["item"]) for problem in found["problems"]] == [("read_failed", "000")]
+    assert "1 of 2 images could not be read" in " ".join(found["notes"])

@@ -54,7 +54,7 @@ class CameraView:
 
 
 def camera_views(catalog: Catalog, item: int) -> list[CameraView]:
-    """The images of an item's cameras that can be read; none where the data set has no cameras."""
+    """The images of an item's cameras that are not damaged; none where the data set has no cameras."""
     drive = catalog.drive
     if drive is None or drive.samples[item] < 0:
         return []
@@ -66,7 +66,11 @@ def camera_views(catalog: Catalog, item: int) -> list[CameraView]:
             continue
         try:
             image = read_image(Path(file))
-        except BadMedia:  # `check` reports a damaged image; the sweep and the other images are drawn all the same
+        except (
+            BadMedia
+        ) as bad:  # `check` reports a damaged image; the sweep and the other images are drawn all the same
+            if bad.transient:
+                raise
             continue
         views.append(CameraView(drive, shot, str(drive.sample_data["channel"][shot]), image, matrix))
     return views

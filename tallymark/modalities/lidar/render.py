@@ -112,7 +112,10 @@ class LidarRenderer:
         images = []
         for typical in typical_items(catalog, survey, catalog.group.to_numpy(), CAMERA_IMAGES, seed):
             shown = annotations_of(catalog, typical.item)
-            views = sorted(camera_views(catalog, typical.item), key=lambda view: -view.visible(shown))
+            try:
+                views = sorted(camera_views(catalog, typical.item), key=lambda view: -view.visible(shown))
+            except BadMedia:  # a page of examples does without
+                continue
             for view in views[:CAMERAS_EACH]:
                 image, scale = resize_to_fit(view.image)
                 drawn = replace(view, image=image, matrix=np.diag([scale, scale, 1]) @ view.matrix).draw(shown)
@@ -158,7 +161,9 @@ def draw_sweep(
     def surface(ground: np.ndarray) -> np.ndarray | None:
         try:
             return drive.surface(item, ground)
-        except BadMedia:  # `check` reports a damaged map
+        except BadMedia as bad:  # `check` reports a damaged map
+            if bad.transient:
+                raise
             return None
 
     view = _view(points, cuboids, behind, side)

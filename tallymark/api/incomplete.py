@@ -1,0 +1,50 @@
+"""Outputs that lack items which could not be read: a journal remembers them, and the same command replaces them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from tallymark.core.outputs import write_json
+from tallymark.core.problems import BadInput, Problems
+from tallymark.io.json_text import read_json
+
+NAME = "incomplete.json"
+
+Outputs = Iterable[Path | None]
+
+
+def remember_incomplete(journal: Path, outputs: Outputs) -> None:
+    """Note what was written without some items; without outputs, that there is nothing incomplete any more."""
+    written = {_name(path): _stamp(path) for path in outputs if path is not None}
+    with suppress(OSError, BadInput):  # then the next command asks for --force
+        if written:
+            write_json(journal / NAME, written)
+        else:
+            (journal / NAME).unlink(missing_ok=True)
+
+
+def incomplete_outputs(journal: Path | None, outputs: Outputs) -> list[Path]:
+    """Those outputs that lack items, and are still as they were written."""
+    if journal is None or not (journal / NAME).is_file():
+        return []
+    known = read_json(journal / NAME, Problems())
+    if not isinstance(known, dict):
+        return []
+    return [path for path in outputs if path is not None and known.get(_name(path), []) == _stamp(path) != []]
+
+
+def _name(path: Path) -> str:
+    return os.path.realpath(path)
+
+
+def _stamp(path: Path) -> list[list[object]]:
+    """Name, size and time of change of a file, or of all files in a folder."""
+    stamps = list[list[object]]()
+    with suppress(OSError):
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            status = file.stat()
+            stamps.append([file.name, status.st_size, status.st_mtime_ns])
+    return stamps
