@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from tallymark.geometry import Events
 from tallymark.io.audio import RECORDING
 from tallymark.io.finder import Finder
 from tallymark.io.folders import Folder, distinct_names, split_of_path
+from tallymark.io.names import output_paths
 
 TABLE_ENDING = re.compile(r"(\.Table\.\d+)?([._-]selections?|[._-]labels?)?\.(txt|tsv)$", re.IGNORECASE)
 """What follows the name of the recording in the name of a table."""
@@ -130,13 +131,10 @@ def table_paths(folder: Path, recordings: Iterable[str], ending: str) -> list[Pa
 
     A table is named like its recording without the suffix, or with it where two recordings share a stem.
     """
-    paths = []
-    for recording in recordings:
-        parts = PurePosixPath(recording.replace("\\", "/")).parts
-        paths.append(folder.joinpath(*(part for part in parts if part not in ("/", "..") and not part.endswith(":"))))
-        make_folder(paths[-1].parent)
-    shared = Counter(path.with_suffix("") for path in paths)
-    return [path.with_name((path.stem if shared[path.with_suffix("")] == 1 else path.name) + ending) for path in paths]
+    paths = output_paths(folder, recordings, ending)
+    for place in dict.fromkeys(path.parent for path in paths):
+        make_folder(place)
+    return paths
 
 
 def spans(events: Events, default_length: float) -> tuple[np.ndarray, np.ndarray]:

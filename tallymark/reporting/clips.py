@@ -22,6 +22,7 @@ from tallymark.geometry import Events
 from tallymark.io.audio import read_audio, read_header
 from tallymark.io.audio_writer import write_wav
 from tallymark.io.media import BadMedia
+from tallymark.io.names import safe_name
 from tallymark.io.tables import write_frame
 from tallymark.modalities.audio.spectrogram import MIN_LEVEL, SpectrogramConfig, spectrogram
 from tallymark.reporting.blocks import Section, Tile, gallery
@@ -145,9 +146,14 @@ def _write_page(listed: pl.DataFrame, images: Sequence[np.ndarray], score_thresh
     write_html(out, "Clips to review", lead, facts, sections)
 
 
+LONGEST_RECORDING = 180
+"""Bytes of the name of a recording in the names of its clips."""
+
+
 def _name(candidates: Annotations[Events], clip: Clip, number: int) -> str:
     """A file name without suffix that sorts as the list does."""
     recording = PurePosixPath(candidates.items.ids[int(candidates.item[clip.row])].replace("\\", "/")).stem
+    recording = safe_name(recording, LONGEST_RECORDING)
     return f"{number:03}_{clip.why}_{recording}_{candidates.shapes.time[clip.row]:.1f}s"
 
 

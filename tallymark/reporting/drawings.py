@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from tallymark.core.outputs import write_bytes
+from tallymark.core.outputs import make_folder, write_bytes
 from tallymark.core.parallel import in_threads
 from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
-from tallymark.formats.event_tables import table_paths
 from tallymark.io.media import BadMedia
+from tallymark.io.names import output_paths, safe_name
 from tallymark.modalities.render import renderer_of
 
 QUALITY = 90
 """Of the JPEG files."""
+LONGEST_VIEW = 64
+"""Bytes that the name of a camera and the suffix add to the name of an item."""
 
 
 def write_drawings(
@@ -34,7 +36,9 @@ def write_drawings(
     The files, named after the item, and after the camera where there is one; none of an item that cannot be read.
     """
     renderer = renderer_of(catalog)
-    stems = table_paths(folder, [catalog.items.ids[item] for item in items.tolist()], "")
+    stems = output_paths(folder, [catalog.items.ids[item] for item in items.tolist()], "", longest_view=LONGEST_VIEW)
+    for place in dict.fromkeys(stem.parent for stem in stems):
+        make_folder(place)
 
     failed = dict[int, BadMedia]()
 
@@ -45,7 +49,8 @@ def write_drawings(
             if bad.transient:  # what is damaged was reported when it was predicted
                 failed[int(items[at])] = bad
             return []
-        paths = [stems[at].with_name(f"{stems[at].name}{'_' if view else ''}{view}.jpg") for view in drawn]
+        views = [f"_{safe_name(view, LONGEST_VIEW - 5)}" if view else "" for view in drawn]
+        paths = [stems[at].with_name(f"{stems[at].name}{view}.jpg") for view in views]
         for path, image in zip(paths, drawn.values(), strict=True):
             encoded = io.BytesIO()
             Image.fromarray(image).save(encoded, "JPEG", quality=QUALITY)
