@@ -205,7 +205,7 @@ def _pseudo_labelled(run: str, name: str, folder: PathLike, rule_options: Option
     if not Path(run).is_dir():
         expected, remedy = "the folder of a first run", "train once without pseudo, then again with weights=RUN"
         raise BadInput(Problem("no_run", "pseudo", f"weights={run}", expected, remedy))
-    predictor = Predictor(find_models(run))
+    predictor = open_model(run)
     catalog = read(name, folder, **rule_options)
     if predictor.metadata.challenge != name:
         found = f"a model for {predictor.metadata.challenge}"
@@ -344,7 +344,10 @@ def _check_one_threshold(changes: Options, fp_per_hour: float) -> None:
 
 def open_model(model: PathLike, runtime: Runtime = "onnxruntime", threads: int | None = None) -> Predictor:
     """Load the models of a run, a model file, or the pretrained model of a challenge, to predict several folders."""
-    return Predictor(find_models(model), runtime, threads)
+    predictor = Predictor(find_models(model), runtime, threads)
+    if Path(model).is_dir() and Run(Path(model)).written:
+        Run(Path(model)).refuse_incomplete(predictor.metadata.recipe)
+    return predictor
 
 
 def _check_form(name: str, form: str | None) -> None:

@@ -17,6 +17,7 @@ from tallymark.io.regular import require_regular
 
 WEIGHTS = "weights.pt"
 """The name of the weights in a run's folder."""
+SAME_TRAINING = "give the data, classes and recipe that the training began with"
 
 
 def load_weights(network: nn.Module, backbone: nn.Module, source: str) -> bool:
@@ -58,7 +59,46 @@ def read_state(path: Path) -> dict[str, Tensor]:
         raise BadInput(Problem("bad_weights", str(path), why_not_tensors(error), "a state dict", remedy)) from None
     state = state.get("state_dict", state) if isinstance(state, Mapping) else {}
     state = state if isinstance(state, Mapping) else {}
-    return {name: value for name, value in state.items() if isinstance(value, Tensor)}
+    tensors = {name: value for name, value in state.items() if isinstance(name, str) and isinstance(value, Tensor)}
+    if wrong := not_finite(tensors):
+        found, remedy = f"{wrong}, which is not all finite numbers", "use weights of a training that did not diverge"
+        raise BadInput(Problem("bad_weights", str(path), found, "a state dict", remedy))
+    return tensors
+
+
+def read_finished(network: nn.Module, path: Path) -> None:
+    """Load the weights of a network that was trained to its end; a `BadInput` where they are those of another one."""
+    state = read_state(path)
+    if wrong := difference(network.state_dict(), state):
+        expected = "the weights of the network that is trained"
+        remedy = f"{SAME_TRAINING}, or delete the file: --resume then trains this model again"
+        raise BadInput(Problem("other_weights", str(path), wrong, expected, remedy))
+    network.load_state_dict(state)
+
+
+def difference(own: Mapping[str, object], given: Mapping[str, object]) -> str:
+    """The first tensor that is not in both state dicts with the same shape and type; nothing if there is none."""
+    for name in [*own, *given]:
+        before, after = own.get(name), given.get(name)
+        if not isinstance(before, Tensor) and not isinstance(after, Tensor):
+            continue
+        if not isinstance(before, Tensor):
+            return f"{name}, which the network does not have"
+        if not isinstance(after, Tensor):
+            return f"no {name}"
+        if before.shape != after.shape:
+            return f"{name} of shape {tuple(after.shape)}, not {tuple(before.shape)}"
+        if before.is_floating_point() != after.is_floating_point() or after.layout != torch.strided:
+            return f"{name} as {after.dtype}"
+    return ""
+
+
+def not_finite(state: Mapping[str, object]) -> str:
+    """The first tensor with an element that is not a finite number; nothing if there is none."""
+    for name, value in state.items():
+        if isinstance(value, Tensor) and value.layout == torch.strided and not torch.isfinite(value).all():
+            return name
+    return ""
 
 
 def why_not_tensors(error: Exception) -> str:
@@ -94,7 +134,7 @@ def _published() -> Path:
 def _load(backbone: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
     """By name; where names differ, in order, as long as all shapes agree."""
     own = {name: value for name, value in backbone.state_dict().items() if value.ndim}
-    given = {name: value for name, value in state.items() if value.ndim}
+    given = {name: value for name, value in state.items() if value.ndim and value.layout == torch.strided}
     if not own.keys() <= given.keys():
         given = dict(zip(own, given.values(), strict=False))
     given = {name: _padded(value, own[name]) if name in own else value for name, value in given.items()}

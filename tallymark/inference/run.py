@@ -18,6 +18,7 @@ import os
 import platform
 import time
 import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,7 +26,7 @@ from pathlib import Path
 import polars as pl
 
 from tallymark.core.outputs import holds_files, make_folder, write_json
-from tallymark.core.problems import BadInput, Problem, Problems
+from tallymark.core.problems import BadInput, Problem, Problems, shorten
 from tallymark.core.recipe import Recipe
 from tallymark.inference.recall_curve import RecallCurve
 from tallymark.inference.tuning import Tuning
@@ -55,17 +56,28 @@ class Run:
         own = self.folder / MODEL
         return [own] if own.exists() else sorted(self.folder.glob(f"fold-[0-9]*/{MODEL}"), key=_fold_order)
 
+    def refuse_incomplete(self, recipe: Recipe) -> None:
+        """Refuse a run that has lost some of its models: their ensemble would be another one."""
+        written = self.written
+        if len(written) < recipe.train_folds and self.folder not in (path.parent for path in written):
+            found = f"{len(written)} of {recipe.train_folds} models, as {written[0].parent.name}/{MODEL}"
+            remedy = f"resume the training with --resume, or name a single one, as {written[0].parent}"
+            raise BadInput(Problem("missing_model", str(self.folder), found, "all models of the run", remedy))
+
     @property
     def models(self) -> list[Path]:
-        """The same; a `BadInput` if there are none."""
+        """The model files; a `BadInput` if there are none."""
         written = self.written
         if not written:
             remedy = "name the folder that `tallymark train … --out` wrote, or resume it with --resume"
             raise BadInput(Problem("no_model", str(self.folder), f"no {MODEL}", "the folder of a training", remedy))
         return written
 
-    def refuse(self, recipe: Recipe, *, resume: bool) -> None:
-        """Refuse a folder that is in use, unless it is resumed with the same recipe."""
+    def refuse(self, recipe: Recipe, *, resume: bool, **facts: object) -> None:
+        """Refuse a folder that is in use, unless it is resumed with the same recipe.
+
+        facts: what must be as it was when the training began, of what `begin` wrote down.
+        """
         stated = self.folder / RECIPE
         if resume and stated.exists():
             if (before := self._stated_recipe(recipe)) != recipe:
@@ -73,12 +85,23 @@ class Run:
                 name = next(name for name in own if own[name] != other[name])
                 found, expected = f"{name}={own[name]}", f"{name}={other[name]}, as the training began"
                 raise BadInput(Problem("other_recipe", str(stated), found, expected, "give the same, or a new folder"))
+            self._refuse_facts(facts)
             return
         if resume and (self.folder / ENVIRONMENT).exists():
             return  # the recipe was damaged, and was deleted as the user was told
         if self.folder.exists() and (not self.folder.is_dir() or holds_files(self.folder)):
             remedy = "name a new folder" if resume else "name a new folder, or resume with --resume"
             raise BadInput(Problem("not_empty", str(self.folder), "files", "a new or empty folder", remedy))
+
+    def _refuse_facts(self, facts: Mapping[str, object]) -> None:
+        """Refuse to resume with other classes: the outputs of the network would mean something else."""
+        before = self.facts
+        for name, value in facts.items():
+            if name in before and before[name] != value:
+                found, expected = (f"{name} {shorten(str(one), 200)}" for one in (value, before[name]))
+                remedy = "give the same data, or a new folder"
+                path = str(self.folder / ENVIRONMENT)
+                raise BadInput(Problem("other_data", path, found, f"{expected}, as the training began", remedy))
 
     def begin(self, recipe: Recipe, **facts: object) -> None:
         """Make the folder; one that is resumed only gets what it lacks. facts: what to write down beside the recipe."""

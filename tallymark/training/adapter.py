@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tallymark.core.problems import EVERY, Problems
+from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
@@ -18,6 +18,12 @@ from tallymark.inference.pipeline import Model, infer
 from tallymark.modalities.base import Detect
 
 
+def diverged(found: str) -> BadInput:
+    """What a training that has gone wrong for good is to the user."""
+    remedy = "train in a new folder with a lower learning_rate; if precision=fp16, with precision=fp32"
+    return BadInput(Problem("diverged", "training", found, "a loss that falls", remedy))
+
+
 def as_model(network: Network[Any]) -> Model:
     """A network that takes inputs (n, height, width, channels) and gives outputs by name, as a model file does."""
     device = next(network.parameters()).device
@@ -25,7 +31,10 @@ def as_model(network: Network[Any]) -> Model:
     @torch.inference_mode()
     def model(inputs: np.ndarray) -> Outputs:
         tensor = torch.from_numpy(inputs).permute(0, 3, 1, 2).to(device).float()
-        return {name: part.float().numpy(force=True) for name, part in network.predict(tensor).items()}
+        outputs = {name: part.float().numpy(force=True) for name, part in network.predict(tensor).items()}
+        if not all(np.isfinite(part).all() for part in outputs.values()):
+            raise diverged("outputs that are not numbers")
+        return outputs
 
     return model
 

@@ -15,7 +15,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from tallymark.core.recipe import Recipe
 from tallymark.detector.network import Network
-from tallymark.training.adapter import as_detector
+from tallymark.detector.weights import not_finite
+from tallymark.training.adapter import as_detector, diverged
 from tallymark.training.batches import Batch, Batches
 from tallymark.training.budget import Budget
 from tallymark.training.checkpoint import CHECKPOINT, Stateful, TrainingState, load_checkpoint, save_checkpoint
@@ -30,6 +31,8 @@ from tallymark.training.threads import Threads
 
 CHECKPOINT_SECONDS = 300.0
 """Between checkpoints, besides those at every evaluation."""
+MAX_FAILED_UPDATES = 30
+"""Updates in a row without a finite gradient that end a training. In half precision, the first few are often such."""
 TRIM_FROM = 0.4
 """Share of a training after which the largest losses are trimmed: by then, they belong to wrong labels."""
 
@@ -59,6 +62,7 @@ class Trainer:
         self.precision = choose_precision(recipe, rank.device)
         self.scaler = torch.amp.GradScaler(rank.device.type, enabled=self.precision == torch.float16)
         self.state = TrainingState()
+        self.failed_updates = 0
         self.log = TrainingLog(folder)
 
     def train(self, evaluate: Evaluate, minutes: float | None = None, *, resume: bool = False) -> dict[str, Tensor]:
@@ -148,15 +152,38 @@ class Trainer:
         if update:
             self.scaler.unscale_(self.optimizer)
             norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.grad_clip)
-            if self.scaler.is_enabled() or torch.isfinite(norm):  # one bad batch must not ruin the weights
+            finite = bool(torch.isfinite(norm))
+            if self.scaler.is_enabled() or finite:  # one bad batch must not ruin the weights
                 self.scaler.step(self.optimizer)
             self.scaler.update()
             self.optimizer.zero_grad(set_to_none=True)
-            self.ema.update_parameters(self.network)
+            self._count_updates(finite)
         return {name: float(part.detach()) for name, part in losses.items()}
+
+    def _count_updates(self, finite: bool) -> None:
+        """Follow the weights by their EMA; after too many updates without a finite gradient in a row, stop."""
+        if finite:
+            self.failed_updates = 0
+            self.ema.update_parameters(self.network)
+            return
+        self.failed_updates += 1
+        for own, averaged in zip(self.network.buffers(), self.ema.network.buffers(), strict=True):
+            if not torch.isfinite(own).all():  # statistics of batch norm are not learned, and spoiled at once
+                own.copy_(averaged)
+        if self.failed_updates >= MAX_FAILED_UPDATES:
+            times = f"{self.failed_updates} times in a row at step {self.state.step}"
+            raise diverged(f"a loss that is not a number, {times}")
+
+    def _stop_if_diverged(self) -> None:
+        """Never evaluate, nor keep, weights that are not numbers; nor the old ones after nothing but failed updates."""
+        updates = (self.state.step - max(self.state.evaluated_at, 0)) // self.recipe.accumulate
+        failed = bool(self.failed_updates) and self.failed_updates >= updates and not self.scaler.is_enabled()
+        if failed or not_finite(self.ema.network.state_dict()):
+            raise diverged(f"a loss or weights that are not numbers at step {self.state.step}")
 
     def _evaluate(self, evaluate: Evaluate, budget: Budget, progress: Progress, *, last: bool = False) -> None:
         """Evaluate the EMA weights by the official rule and keep the best; unless last, mine hard negatives."""
+        self._stop_if_diverged()
         self.state.evaluations += 1
         self.state.evaluated_at = self.state.step
         dataset = self.batches.dataset

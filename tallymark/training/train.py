@@ -20,7 +20,7 @@ from tallymark.data.folds import Folds, make_folds
 from tallymark.data.items import Items
 from tallymark.detector.coders import CODERS
 from tallymark.detector.network import Classifier, Network
-from tallymark.detector.weights import WEIGHTS, read_state, write_state
+from tallymark.detector.weights import WEIGHTS, read_finished, write_state
 from tallymark.geometry import Events
 from tallymark.inference.candidates import Candidates, concat_candidates
 from tallymark.inference.counting import calibrate_counts
@@ -113,7 +113,7 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
         classes = plan.catalog.with_truth().truth.classes
         plan = replace(plan, extra_data=tuple(align_to_classes(extra, classes) for extra in plan.extra_data))
         if rank.first:
-            run.refuse(recipe, resume=plan.resume)
+            run.refuse(recipe, resume=plan.resume, challenge=plan.challenge, classes=list(classes))
         folds = hold_out(plan)
         problems = Problems(EVERY)
         _report(plan.problems, problems)
@@ -258,7 +258,7 @@ def _train_fold(
     if rank.first:  # whatever is refused up to here leaves no folder behind
         _begin(plan, fold, catalogs)
     if done:
-        network.load_state_dict(read_state(finished))
+        read_finished(network, finished)
         return network.eval()
     dataset: Dataset = datasets[0] if len(datasets) == 1 else ConcatDataset(datasets)
     batches = Batches(dataset, recipe, max(len(classes), 1), rank.rank, rank.world)
@@ -284,7 +284,8 @@ def _begin(plan: TrainingPlan, fold: HeldOutFold, catalogs: tuple[Catalog, ...])
     extra_data = [str(extra.root) for extra in plan.extra_data]
     rules = {"against_rules": plan.against_rules} if plan.against_rules else {}
     data = str(plan.catalog.root)
-    Run(plan.folder).begin(plan.recipe, data=data, extra_data=extra_data, minutes=plan.minutes, **rules)
+    facts = {"challenge": plan.challenge, "classes": list(plan.catalog.with_truth().truth.classes)}
+    Run(plan.folder).begin(plan.recipe, data=data, extra_data=extra_data, minutes=plan.minutes, **facts, **rules)
     make_folder(fold.folder)
     items = fold.weights.trained_on.union(*(catalog.items.ids for catalog in catalogs))
     record_provenance(fold.folder, items, resume=plan.resume)
