@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from tallymark.io.regular import read_regular
 
 SUFFIX = ".page"
 MARK = b"tallymark page 1\n"
+COLUMNS = ("keys", "offsets", "label", "score", "size", "presence")
 NOT_ARRAYS = (OSError, EOFError, KeyError, TypeError, ValueError, MemoryError, zipfile.BadZipFile)
 """Exceptions of NumPy for bytes that hold other things than our arrays."""
 
@@ -57,6 +58,9 @@ def read_page(path: Path, recipe: Recipe, classes: tuple[str, ...]) -> Candidate
     if data[:start] != MARK + _checksum(path, content):
         return None
     try:
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            if sum(member.file_size for member in archive.infolist()) > len(content):  # pages are not compressed
+                return None
         with np.load(BytesIO(content), allow_pickle=False) as stored:
             return _candidates(dict(stored), recipe, classes)
     except NOT_ARRAYS:
@@ -70,23 +74,29 @@ def _checksum(path: Path, content: bytes) -> bytes:
 
 def _candidates(columns: dict[str, np.ndarray], recipe: Recipe, classes: tuple[str, ...]) -> Candidates:
     """A page from its columns; a `ValueError` or `KeyError` if they do not go together."""
+    keys, offsets, label, score, size, presence = (columns[name] for name in COLUMNS)
     geometry = CODERS[recipe.task].geometry
-    shapes = geometry(**{field.name: columns.get(f"shape_{field.name}") for field in fields(geometry)})
-    keys = columns["keys"].tolist()
-    offsets, label, score = columns["offsets"], columns["label"], columns["score"]
-    size, presence = columns["size"], columns["presence"]
-    kinds = "".join(part.dtype.kind for part in (columns["keys"], offsets, label, score, size, presence))
+    needed = [field.name for field in fields(geometry) if field.default is MISSING]
+    shapes = {field.name: columns.get(f"shape_{field.name}") for field in fields(geometry)}
     sound = (
-        kinds == "Uiifff"
-        and len(set(keys)) == len(keys)
-        and size.shape == (len(keys), 2)
-        and presence.shape == (len(keys),)
+        "".join(columns[name].dtype.kind for name in COLUMNS) == "Uiifff"
+        and keys.ndim == score.ndim == 1
+        and (offsets.shape, size.shape) == ((len(keys) + 1,), (len(keys), 2))
+        and (label.shape, presence.shape) == (score.shape, keys.shape)
+        and all(shapes[name] is not None for name in needed)
+        and all(_fits(part, score) for part in shapes.values() if part is not None)
+        and len(set(keys.tolist())) == len(keys)
         and bool(np.isfinite(size[:, 0]).all() and np.isfinite(presence).all() and np.isfinite(score).all())
         and offsets[0] == 0
         and bool((np.diff(offsets) >= 0).all())
         and bool(((label >= 0) & (label < max(len(classes), 1))).all())
-        and all(np.shape(part) in ((), score.shape) for part in vars(shapes).values() if part is not None)
     )
     if not sound:
         raise ValueError("columns that do not go together")
-    return Candidates(Annotations[Any](Items.of(keys), offsets, shapes, label, score, classes), size, presence)
+    objects = Annotations[Any](Items.of(keys.tolist()), offsets, geometry(**shapes), label, score, classes)
+    return Candidates(objects, size, presence)
+
+
+def _fits(part: np.ndarray, score: np.ndarray) -> bool:
+    """Whether a part of shapes is a number for each object, or a yes or no for all."""
+    return part.dtype.kind == "b" if part.ndim == 0 else part.dtype.kind in "fi" and part.shape == score.shape

@@ -82,7 +82,7 @@ def infer(
     with counting(title, len(catalog)) as advance:
         candidates = infer_items(catalog, models, recipe, met, classes, execution, advance, plan, outage)
         failed = failed_items(catalog, met)
-        if len(failed) and not outage.lost:
+        if len(failed) and not outage.lost and not execution.limit.reached:
             met = met.without(lambda problem: problem.kind == READ_FAILED)
             chosen, plan = catalog.select(failed), plan.select(failed)
             again = infer_items(chosen, models, recipe, met, classes, execution, no_step, plan, outage)

@@ -116,10 +116,10 @@ def check_start(data: bytes) -> None:
 def unreadable(error: OSError) -> BadMedia:
     """A file that the system cannot read, or that is damaged in its archive."""
     found = (error.strerror or type(error).__name__).lower()
-    if isinstance(error, archives.BadArchive | NotRegular):
-        return BadMedia("unreadable_media", found, error.remedy)
     if may_pass(error):
         return read_failed(found)
+    if isinstance(error, archives.BadArchive | NotRegular):
+        return BadMedia("unreadable_media", found, error.remedy)
     return BadMedia("unreadable_media", found)
 
 

@@ -6,12 +6,15 @@ A failure of the system says nothing about the file. What is wrong with a file i
 from __future__ import annotations
 
 import errno
+import os
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from tallymark.io.archives import BadArchive
+from tallymark.io.regular import NotRegular
 
 T = TypeVar("T")
 NAMES = (
@@ -35,6 +38,9 @@ class _Failures:
 
 def may_pass(error: OSError) -> bool:
     """Whether reading may succeed later, without a change of the file or of its permissions."""
+    if isinstance(error, NotRegular):  # perhaps a link into a share that is away
+        link = error.filename
+        return Path(link).is_symlink() and not Path(os.path.realpath(link)).parent.is_dir()
     return error.errno in PASSING and not isinstance(error, BadArchive)
 
 

@@ -206,7 +206,10 @@ def _change(name: str, change: Callable[[np.ndarray], object]) -> Callable[[dict
 
 
 FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
-    **{f"no {name}": _drop(name) for name in ("keys", "size", "presence", "offsets", "label", "score", "shape_x")},
+    **{f"no {name}": _drop(name) for name in ("keys", "size", "presence", "offsets", "label", "score", "shape_width")},
+    **{f"{name} with another axis": _change(name, lambda old: old[..., None]) for name in ("keys", "offsets", "label")},
+    **{f"{name} twice": _change(name, lambda old: np.concatenate([old, old])) for name in ("offsets", "presence")},
+    "one coordinate for all": _change("shape_x", lambda old: 1.0),
     "fewer scores": _change("score", lambda old: old[:-1]),
     "fewer coordinates": _change("shape_width", lambda old: old[:-1]),
     "scores as text": _change("score", lambda old: old.astype(str)),
@@ -237,6 +240,19 @@ def test_pages_with_other_columns_are_inferred_again(
     found, inferred = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
     assert inferred >= 1
     _assert_same(found.candidates, expected.candidates)
+
+
+def test_a_page_that_would_take_all_memory_is_not_read(
+    counting: CountingModel, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counting.predict(images, tmp_path / "journal")
+    page = next((tmp_path / "journal").glob("*/*.page"))
+    content = BytesIO()
+    np.savez_compressed(content, keys=np.zeros(1 << 24, np.uint8))
+    page.write_bytes(journal_pages.MARK + journal_pages._checksum(page, content.getvalue()) + content.getvalue())
+    monkeypatch.setattr(np, "load", None)
+    recipe = counting.model.metadata.recipe
+    assert read_page(page, recipe, ()) is None
 
 
 def test_pages_of_other_models_and_earlier_versions_are_passed_over(

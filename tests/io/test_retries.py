@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,27 @@ def test_what_is_wrong_with_the_file_is_not_tried_again(error: OSError) -> None:
     with pytest.raises(OSError, match=r"."):
         retries.retry(failing)
     assert failing.calls == 1
+
+
+def test_a_link_to_nothing_may_lead_to_a_share_that_is_away(tmp_path: Path) -> None:
+    (tmp_path / "a.png").symlink_to(tmp_path / "share" / "a.png")
+    with pytest.raises(BadMedia) as caught:
+        read_image(tmp_path / "a.png")
+    assert caught.value.transient
+    (tmp_path / "share").mkdir()
+    with pytest.raises(BadMedia, match="a link to a file that does not exist") as caught:
+        read_image(tmp_path / "a.png")
+    assert not caught.value.transient
+
+
+def test_an_archive_that_comes_back_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_image(tmp_path / "a.jpg")
+    expected = read_image(tmp_path / "a.jpg")
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.write(tmp_path / "a.jpg", "a.jpg")
+    (tmp_path / "all.zip").rename(tmp_path / "away")
+    monkeypatch.setattr("time.sleep", lambda seconds: (tmp_path / "away").rename(tmp_path / "all.zip"))
+    np.testing.assert_array_equal(read_image(tmp_path / "all.zip" / "a.jpg"), expected)
 
 
 def test_after_many_files_in_a_row_none_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
