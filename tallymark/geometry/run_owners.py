@@ -10,6 +10,9 @@ import numpy as np
 from tallymark.geometry.masks import Masks
 from tallymark.geometry.pairs import Pairs
 
+CHUNK = 1 << 18
+"""Runs that are looked at together, unless one image has more."""
+NONE = np.empty(0, np.int64)
 Run = tuple[int, int, int]
 """First pixel, number of the mask, and the pixel after the last."""
 
@@ -36,25 +39,45 @@ def share_out(runs: Iterable[Run]) -> Iterator[tuple[int, int, Run]]:
 
 
 def first_collisions(masks: Masks, group: np.ndarray) -> Pairs:
-    """For each mask that shares a pixel with an earlier one of its group (image): the first such mask, and the mask."""
-    mask = np.repeat(np.arange(len(masks)), np.diff(masks.offsets))
+    """For each mask that shares a pixel with an earlier one of its group (image): the first such mask, and the mask.
+
+    The masks are ordered by group.
+    """
+    first, second = [NONE], [NONE]
+    begin = 0
+    while begin < len(masks):  # some groups at a time, so that memory does not grow with the file
+        end = int(np.searchsorted(masks.offsets, masks.offsets[begin] + CHUNK, "right"))
+        end = int(np.searchsorted(group, group[min(end, len(masks)) - 1], "right"))
+        own = masks.take(np.arange(begin, end))
+        earlier = _first_in_chunk(own, group[begin:end] - group[begin])
+        later = np.flatnonzero(earlier < np.arange(len(own)))
+        first.append(earlier[later] + begin)
+        second.append(later + begin)
+        begin = end
+    i, j = np.concatenate(first), np.concatenate(second)
+    return Pairs(i, j, *masks.overlap(masks, i, j))
+
+
+def _first_in_chunk(masks: Masks, group: np.ndarray) -> np.ndarray:
+    """The first mask of the group that shares a pixel with each mask, which may be that mask itself."""
+    first = np.arange(len(masks))
+    mask = np.repeat(first, np.diff(masks.offsets))
     start = group[mask] * (masks.shape[0] * masks.shape[1]) + masks.start  # each group has its own range of one axis
     stop = start + masks.length
-    order = np.argsort(start, kind="stable")
-    start, stop, mask = start[order], stop[order], mask[order]
-    before = np.maximum.accumulate(stop)
-    joined = start[1:] < before[:-1]  # with a run before it
-    overlapping = np.append(joined, False) | np.append(False, joined) if len(start) else joined
+    if (start[1:] < start[:-1]).any():
+        order = np.argsort(start, kind="stable")
+        start, stop, mask = start[order], stop[order], mask[order]
+    joined = start[1:] < np.maximum.accumulate(stop)[:-1]  # with a run before it
+    if not joined.any():
+        return first
+    overlapping = np.append(joined, False) | np.append(False, joined)
     start, stop, mask = start[overlapping], stop[overlapping], mask[overlapping]
     runs = zip(start.tolist(), mask.tolist(), stop.tolist(), strict=True)
     pieces = [(begin, run[1]) for begin, _, run in share_out(runs)]
-    begins, owners = np.array(pieces, np.int64).reshape(-1, 2).T
+    begins, owners = np.array(pieces, np.int64).T
     low, high = np.searchsorted(begins, start, "left"), np.searchsorted(begins, stop, "left")
-    first = np.full(len(masks), len(masks))
     np.minimum.at(first, mask, _range_minimum(owners, low, high))
-    second = np.flatnonzero(first < np.arange(len(masks)))
-    first = first[second]
-    return Pairs(first, second, *masks.overlap(masks, first, second))
+    return first
 
 
 def _range_minimum(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from tallymark.core.problems import Problem, Problems
-from tallymark.io.archives import file_status, is_inside, open_file, read_blocks
+from tallymark.io.archives import is_inside, open_file, read_blocks
+from tallymark.io.completeness import check_complete
 from tallymark.io.folders import AUDIO_SUFFIXES
 from tallymark.io.media import (
     THUMBNAIL,
@@ -30,14 +31,12 @@ from tallymark.io.retries import retry
 if TYPE_CHECKING:
     from soundfile import SoundFile
 
-STREAMED_SIZES = {0, 0xFFFFFFFF, *range(0x7FFFF000, 0x7FFFF100)}
-"""Sizes in headers of streamed files, whose length was unknown; SoX writes 2 GiB less a page, and the header."""
-SIZE_TOLERANCE = 8
-"""Bytes by which a header may exceed the file: some writers count the first eight, or a padding byte."""
 MAX_FRAMES = 1 << 48
 """More samples, centuries of them, are what the library returns for an unknown length."""
-BLOCK = 1 << 17
-"""Samples that are read at once."""
+MIN_RATE, MAX_RATE = 10, 10_000_000
+"""Samples per second of any recorder; from others, resampling would make sound of any length."""
+BLOCK, BLOCK_VALUES = 1 << 17, 1 << 21
+"""Samples of each channel that are read at once, and of all channels, of which a header may promise a thousand."""
 SYSTEM_ERROR = 2
 """The library's code for a failure of the system: the file may be as it should."""
 INTEGER_FORMATS = {"PCM_16": ("int16", 2.0**-15)}
@@ -66,8 +65,8 @@ def read_header(path: Path) -> Header:
             info = soundfile.info(source)
     except (soundfile.LibsndfileError, RuntimeError) as error:
         raise _bad_recording(error) from None
-    if info.samplerate <= 0:
-        raise BadMedia("corrupt_media", f"{info.samplerate} samples per second")
+    if not MIN_RATE <= info.samplerate <= MAX_RATE:
+        raise BadMedia("corrupt_media", f"{info.samplerate} samples per second, not {MIN_RATE} to {MAX_RATE}")
     if info.frames > MAX_FRAMES:
         raise BadMedia("corrupt_media", "a header without the length", "write it again: ffmpeg -i OLD NEW")
     return Header(info.frames, info.samplerate, info.channels)
@@ -94,7 +93,7 @@ def resample_stream(path: Path, rate: int) -> Iterator[np.ndarray]:
     """The samples of a recording at another rate, channels averaged, in blocks of a few seconds."""
     import soundfile
 
-    begins, size = _start(path)  # now: it may be gone at the end
+    truncated = _truncation(path)  # now: it may be gone at the end
     try:
         with _source(path) as source, soundfile.SoundFile(source) as file:
             dtype, unit = INTEGER_FORMATS.get(file.subtype, ("float32", 1.0))
@@ -102,7 +101,8 @@ def resample_stream(path: Path, rate: int) -> Iterator[np.ndarray]:
                 yield block * np.float32(unit)
     except (soundfile.LibsndfileError, RuntimeError) as error:
         raise _bad_recording(error) from None
-    _check_size(begins, size)
+    if truncated is not None:
+        raise truncated
 
 
 def _mono_blocks(file: SoundFile, dtype: str) -> Iterator[np.ndarray]:
@@ -112,7 +112,7 @@ def _mono_blocks(file: SoundFile, dtype: str) -> Iterator[np.ndarray]:
     """
     import soundfile
 
-    buffer = np.zeros((BLOCK, file.channels), dtype)
+    buffer = np.zeros((_block_size(file), file.channels), dtype)
     read = 0
     try:
         while len(block := file.read(out=buffer, dtype=dtype, always_2d=True)):
@@ -127,6 +127,10 @@ def _mono_blocks(file: SoundFile, dtype: str) -> Iterator[np.ndarray]:
         raise BadMedia("truncated_media", f"{read} of {file.frames} samples")
 
 
+def _block_size(file: SoundFile) -> int:
+    return min(BLOCK, BLOCK_VALUES // file.channels)
+
+
 def _mono(block: np.ndarray) -> np.ndarray:
     mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1, dtype=np.float32)
     return np.nan_to_num(mono, posinf=0, neginf=0) if mono.dtype.kind == "f" else mono
@@ -138,14 +142,15 @@ def inspect_recording(path: Path) -> Inspection:
 
     fingerprint = _fingerprint(path)
     header = read_header(path)
-    _check_size(*_start(path))
+    if (truncated := _truncation(path)) is not None:
+        raise truncated
     energies: list[np.ndarray] = []
     peak = 0.0
     not_finite = 0
     read = 0
     try:
         with _source(path) as source, soundfile.SoundFile(source) as file:
-            for block in file.blocks(blocksize=BLOCK, dtype="float32", always_2d=True):
+            for block in file.blocks(blocksize=_block_size(file), dtype="float32", always_2d=True):
                 read += len(block)
                 not_finite += int(np.count_nonzero(~np.isfinite(block)))
                 peak = max(peak, float(np.abs(block).max(initial=0)))
@@ -189,17 +194,15 @@ def _open(path: Path) -> BinaryIO:
     return source
 
 
-def _start(path: Path) -> tuple[bytes, int]:
-    """The first bytes of a file, and its size."""
-
-    def read() -> tuple[bytes, int]:
-        with open_file(path) as file:
-            return file.read(8), file_status(path)[0]
-
+def _truncation(path: Path) -> BadMedia | None:
+    """What is missing of a file at its end, by its header; None if it is complete, or does not say."""
     try:
-        return retry(read)
+        retry(lambda: check_complete(path))
     except OSError as error:
         raise unreadable(error) from None
+    except BadMedia as bad:
+        return bad
+    return None
 
 
 def _bad_recording(error: Exception, where: str = "") -> BadMedia:
@@ -234,22 +237,6 @@ def total_hours(recordings: Sequence[Path], problems: Problems) -> float:
             remedy = "replace the file, or give --hours"
             problems.add(Problem("corrupt_audio", str(path), bad.found, "a readable recording", remedy))
     return seconds / 3600
-
-
-def _check_size(data: bytes, size: int) -> None:
-    """Refuse a truncated file, which libraries read without a warning."""
-    declared = _declared_size(data)
-    if declared is not None and declared > size + SIZE_TOLERANCE:
-        raise BadMedia("truncated_media", f"{size} of {declared} bytes according to its header")
-
-
-def _declared_size(data: bytes) -> int | None:
-    """The size of a WAV or AIFF file according to its header."""
-    order = {b"RIFF": "little", b"FORM": "big"}.get(data[:4])
-    if order is None:
-        return None
-    size = int.from_bytes(data[4:8], order)  # type: ignore[arg-type]  # little or big
-    return None if size in STREAMED_SIZES else size + 8
 
 
 def _band_energies(samples: np.ndarray) -> np.ndarray:

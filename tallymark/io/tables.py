@@ -52,7 +52,12 @@ class Table:
 
     def text(self, column: str) -> pl.Series:
         """The cells of a column without surrounding whitespace."""
-        return self.cells[column].str.strip_chars(BLANKS) if self.padded else self.cells[column]
+        cells = self.cells[column]
+        return cells.str.strip_chars(BLANKS) if self.padded and _is_padded(cells) else cells
+
+    def select(self, *columns: str) -> Table:
+        """Only these columns, of those that the table has: others need memory."""
+        return replace(self, cells=self.cells.select([name for name in columns if name in self.header]))
 
     def filter(self, rows: np.ndarray) -> Table:
         """The rows where `rows` is true."""
@@ -133,6 +138,12 @@ def number_text(values: np.ndarray) -> pl.Series:
     """Numbers as the shortest text that parses to the same number; whole numbers without a decimal point."""
     text = pl.Series(np.ascontiguousarray(values)).cast(pl.String)
     return text.str.strip_suffix(".0") if values.dtype.kind == "f" else text
+
+
+def _is_padded(cells: pl.Series) -> bool:
+    """Whether any cell begins or ends with whitespace: stripping copies the column, which few files need."""
+    edges = pl.concat([cells.str.head(1).unique(), cells.str.tail(1).unique()])
+    return bool(edges.is_in(list(BLANKS)).any())
 
 
 def _read_bytes(path: str | Path, problems: Problems) -> bytes | None:

@@ -11,10 +11,12 @@ import polars as pl
 
 from tallymark.io.tables import BLANKS
 
-CHUNK_BYTES = 1 << 23
+CHUNK_BYTES = 1 << 21
 """Bytes that are split at once: the tokens of a whole file would need several times its size in memory."""
 
 NOT_AN_INTEGER = np.iinfo(np.int64).min
+SMALL = 1 << 30
+"""Integers below it are kept in 32 bits."""
 NO_WORDS = pl.Series(dtype=pl.String)
 
 
@@ -23,6 +25,7 @@ class Tokens:
     """The tokens of a column, concatenated; row r has `counts[r]` of them.
 
     values: the tokens as numbers; nan (or `NOT_AN_INTEGER`) where a token is not a number of the requested type.
+        Integers are in 32 bits if all are small and none is negative.
     words: the last token of each record, e.g. class names.
     """
 
@@ -32,10 +35,13 @@ class Tokens:
 
 
 def read_numbers(
-    cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64] = pl.Float64, separator: str = " "
+    cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64] = pl.Float64, separator: str = " ", brackets: str = ""
 ) -> Tokens:
-    """Split stripped cells at whitespace, or another separator, and parse every token as a number."""
-    return _read(cells, kind, 0, separator)
+    """Split stripped cells at whitespace, or another separator, and parse every token as a number.
+
+    brackets: the two characters that may enclose a cell, and do not belong to its tokens.
+    """
+    return _read(cells, kind, 0, separator, brackets)
 
 
 def read_records(cells: pl.Series, width: int) -> Tokens:
@@ -54,14 +60,23 @@ def split_cell(cell: str) -> list[str]:
 _TOKEN = re.compile(f"[^{BLANKS}]+")
 
 
-def _read(cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64], width: int, separator: str = " ") -> Tokens:
-    parts = [_read_chunk(chunk, kind, width, separator) for chunk in _chunks(cells)]
-    dtype = np.float64 if kind is pl.Float64 else np.int64
-    return Tokens(
-        np.concatenate([values for values, _, _ in parts] or [np.empty(0, dtype)]),
-        np.concatenate([counts for _, counts, _ in parts] or [np.empty(0, np.int64)]),
-        pl.concat([words for _, _, words in parts] or [NO_WORDS]),
-    )
+def _read(
+    cells: pl.Series, kind: type[pl.Float64] | type[pl.Int64], width: int, separator: str = " ", brackets: str = ""
+) -> Tokens:
+    chunks = _chunks(cells)
+    if brackets:
+        chunks = (chunk.str.strip_prefix(brackets[0]).str.strip_suffix(brackets[1]) for chunk in chunks)
+    parts = [_read_chunk(chunk, kind, width, separator) for chunk in chunks]
+    counts = np.concatenate([counts for _, counts, _ in parts] or [np.empty(0, np.int64)])
+    words = pl.concat([words for _, _, words in parts] or [NO_WORDS])
+    dtype = np.float64 if kind is pl.Float64 else np.result_type(np.int32, *(part.dtype for part, _, _ in parts))
+    values = np.empty(sum(len(part) for part, _, _ in parts), dtype)
+    end = len(values)
+    while parts:  # from the end, so that each part is freed as it is copied
+        part = parts.pop()[0]
+        values[end - len(part) : end] = part
+        end -= len(part)
+    return Tokens(values, counts, words)
 
 
 def _chunks(cells: pl.Series) -> Iterator[pl.Series]:
@@ -86,7 +101,7 @@ def _read_chunk(
     counts = np.zeros(len(cells), np.int64)
     counts[filled] = lists.list.len().to_numpy()
     if kind is pl.Int64:
-        return numbers.fill_null(NOT_AN_INTEGER).to_numpy(), counts, NO_WORDS
+        return _compact(numbers.fill_null(NOT_AN_INTEGER).to_numpy()), counts, NO_WORDS
     values = numbers.fill_null(np.nan).to_numpy()
     if not width:
         return values, counts, NO_WORDS
@@ -94,6 +109,13 @@ def _read_chunk(
     if (counts % width).any():
         tokens = tokens.filter(pl.Series(np.repeat(counts % width == 0, counts)))
     return values, counts, tokens.gather_every(width, width - 1)
+
+
+def _compact(integers: np.ndarray) -> np.ndarray:
+    """The same integers in 32 bits if they are small and not negative, so that no sum of two leaves the range."""
+    if len(integers) and integers.min() >= 0 and integers.max() < SMALL:
+        return integers.astype(np.int32)
+    return integers
 
 
 def _split(texts: pl.Series, separator: str, kind: type[pl.Float64] | type[pl.Int64]) -> tuple[pl.Series, pl.Series]:

@@ -21,7 +21,7 @@ from tallymark.io.folders import tables_at
 from tallymark.submission.table_checks import align, report_unknown
 
 PathLike = str | Path
-TOGETHER = 1 << 26
+TOGETHER = 1 << 25
 """Bytes up to which files are read at the same time; larger ones one after the other, to save memory."""
 
 Pair = tuple[Annotations[Any], Annotations[Any]]

@@ -12,7 +12,7 @@ from tallymark.core.problems import Problems, clip
 from tallymark.geometry import Masks
 from tallymark.geometry.run_owners import share_out
 from tallymark.io.tables import Table
-from tallymark.io.tokens import NOT_AN_INTEGER, read_numbers, split_cell
+from tallymark.io.tokens import NOT_AN_INTEGER, SMALL, read_numbers, split_cell
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.prediction_string import is_number
 
@@ -39,10 +39,13 @@ def read_masks(
     size = height * width
     bounds = f"pixels from 1 to {size} ({height} x {width})"
     refuse("token_count", np.flatnonzero(tokens.counts % 2), "start length pairs", "write an even number of values")
-    values = tokens.values if good.all() else tokens.values[np.repeat(good, tokens.counts)]
+    values, count = tokens.values, np.where(good, tokens.counts // 2, 0)
+    values = values if good.all() else values[np.repeat(good, tokens.counts)]
+    values = values if size < SMALL else values.astype(np.int64)
+    del tokens  # the largest of all
     start = np.ascontiguousarray(values[::2])
     length = np.ascontiguousarray(values[1::2])
-    count = np.where(good, tokens.counts // 2, 0)
+    del values
     ends = np.cumsum(count)
 
     def rows_of(bad: np.ndarray) -> np.ndarray:
@@ -67,7 +70,8 @@ def read_masks(
         start = start[kept]
         length = length[kept]
     rows = np.flatnonzero(good & (count > 0))
-    return Masks(start - 1, length, np.concatenate([[0], np.cumsum(count[rows])]), shape), rows
+    start -= 1
+    return Masks(start, length, np.concatenate([[0], np.cumsum(count[rows])]), shape), rows
 
 
 def _shown(cell: str, kind: str) -> str:
