@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from tests.fuzz.case import SECONDS, Family, Outcome, run_case
 FINDINGS = ("traceback", "silent drop", "hang", "memory")
 GRACE = 30
 """Seconds after the time limit of a command until its process is killed."""
-ADDRESSES = 16 << 30
+ADDRESSES = 6 << 30
 """Bytes of address space of a process: a runaway allocation is a `MemoryError` and not the end of the machine."""
 
 
@@ -82,14 +83,22 @@ class Worker:
         try:
             if self.pipe.poll(4 * SECONDS + GRACE):
                 return self.pipe.recv()  # type: ignore[no-any-return]
-            outcome = Outcome(finding="hang", text="the process had to be killed")
+            outcome = self.lost(name, seed, "hang", "the process had to be killed")
         except (EOFError, OSError):
             self.process.join()
-            outcome = Outcome(finding="traceback", text=f"the process died with exit code {self.process.exitcode}")
+            outcome = self.lost(name, seed, "traceback", f"the process died with exit code {self.process.exitcode}")
         self.process.kill()
         self.process.join()
         self.start()
         return outcome
+
+    def lost(self, name: str, seed: int, finding: str, text: str) -> Outcome:
+        """The outcome of a case that the process did not survive, made again to tell what it was."""
+        from tests.fuzz.families import FAMILIES
+
+        with tempfile.TemporaryDirectory() as folder:
+            case = FAMILIES[name].make(seeded(name, seed), self.base / name, Path(folder))
+        return Outcome("refused", finding, text, case.about, [argv for argv, _ in case.commands])
 
     def stop(self) -> None:
         with suppress(OSError):
@@ -129,11 +138,9 @@ def fuzz(families: dict[str, Family], *, minutes: float, seed: int, workers: int
                         save(outcome, name, case, worker.scratch, keep)
             worker.stop()
 
-        threads = [threading.Thread(target=loop, args=(number,)) for number in range(workers)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(workers) as pool:
+            for job in [pool.submit(loop, number) for number in range(workers)]:
+                job.result()  # raises what went wrong in the fuzzer itself
     return figures
 
 
@@ -142,7 +149,7 @@ def save(outcome: Outcome, name: str, seed: int, files: Path, keep: Path) -> Non
     folder = keep / f"{name}-{seed}"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(files, folder, symlinks=True)
-    lines = f"{outcome.finding}: {outcome.about}", json.dumps(outcome.commands[-1:]), "", outcome.text, ""
+    lines = f"{outcome.finding}: {outcome.about}", json.dumps(outcome.commands), "", outcome.text, ""
     (folder / "finding.txt").write_text("\n".join(lines), "utf-8", "backslashreplace")
     print(f"{name} {seed}: {outcome.finding}: {outcome.shown}", flush=True)
 

@@ -14,15 +14,27 @@ from tests.fuzz.slow_tables import TRUTH, Unsure, number, read_cells
 IGNORED_BY_KITTI = {"dontcare", "misc", "on_road_obstacle", "other_mover", "stroller"}
 
 
-def _lines(data: bytes) -> list[str]:
+BYTE_ORDER_MARKS = {
+    b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16",
+}  # fmt: skip
+"""The longest first, since one begins as another does."""
+
+
+def _text(data: bytes) -> str:
     """Bytes that are not UTF-8 are as good as any other in a label, and no number."""
-    if b"\0" in data:
+    encoding = next((name for mark, name in BYTE_ORDER_MARKS.items() if data.startswith(mark)), None)
+    text = data.decode("utf-8-sig", "replace") if encoding is None else data.decode(encoding)
+    if "\0" in text:
         raise ValueError("NUL")
-    return [line for line in re.split(r"\r\n?|\n", data.decode("utf-8-sig", "replace")) if line.strip()]
+    return text
+
+
+def _lines(data: bytes) -> list[str]:
+    return [line for line in re.split(r"\r\n?|\n", _text(data)) if line.strip()]
 
 
 def coco(data: bytes) -> int:
-    document = json.loads(data.decode("utf-8-sig"))
+    document = json.loads(_text(data))
     return len(document["annotations"])
 
 

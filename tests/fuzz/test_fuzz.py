@@ -13,7 +13,16 @@ from tests.fuzz.families import FAMILIES
 from tests.fuzz.runner import seeded
 from tests.sets import make_once
 
-SHARE = {"submissions": 40, "truths": 40, "archives": 40}
+SHARE = {
+    "submissions": 40,
+    "truths": 40,
+    "results": 30,
+    "drives": 8,
+    "archives": 30,
+    "lists": 40,
+    "options": 30,
+    "models": 8,
+}
 """Cases of each family."""
 
 
