@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.api.data import PathLike
+from tallymark.core.outputs import filling
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
@@ -75,13 +76,17 @@ def export_raven(result: PredictionResult, folder: PathLike) -> list[Path]:
     _check_supported(result.recipe, "raven")
     config = spectrogram_config(cast(AudioRecipe, result.recipe))
     band = (config.fmin, config.fmin + config.n_bins / config.window_seconds)
-    return write_raven(result.predictions, folder, band, default_length=_event_seconds(result))
+    with filling(folder) as unfinished:
+        written = write_raven(result.predictions, unfinished, band, default_length=_event_seconds(result))
+    return [Path(folder) / path.relative_to(unfinished) for path in written]
 
 
 def export_audacity(result: PredictionResult, folder: PathLike) -> list[Path]:
     """Write an Audacity label track for each recording, and return their paths."""
     _check_supported(result.recipe, "audacity")
-    return write_audacity(result.predictions, folder, default_length=_event_seconds(result))
+    with filling(folder) as unfinished:
+        written = write_audacity(result.predictions, unfinished, default_length=_event_seconds(result))
+    return [Path(folder) / path.relative_to(unfinished) for path in written]
 
 
 def export_clips(result: PredictionResult, folder: PathLike, *, per_kind: int = 10) -> pl.DataFrame:
@@ -93,7 +98,8 @@ def export_clips(result: PredictionResult, folder: PathLike, *, per_kind: int = 
     config = spectrogram_config(cast(AudioRecipe, result.recipe))
     threshold = result.recipe.score_threshold
     objects, problems = result.candidates.objects, result.problems
-    return write_clips(result.catalog, objects, threshold, config, Path(folder), each=per_kind, problems=problems)
+    with filling(folder) as unfinished:
+        return write_clips(result.catalog, objects, threshold, config, unfinished, each=per_kind, problems=problems)
 
 
 def export_drawings(result: PredictionResult, folder: PathLike) -> list[Path]:
@@ -103,7 +109,9 @@ def export_drawings(result: PredictionResult, folder: PathLike) -> list[Path]:
     """
     _check_supported(result.recipe, "draw")
     readable = np.flatnonzero(result.candidates.readable)
-    return write_drawings(result.catalog, result.predictions, readable, Path(folder), result.problems)
+    with filling(folder) as unfinished:
+        drawn = write_drawings(result.catalog, result.predictions, readable, unfinished, result.problems)
+    return [Path(folder) / path.relative_to(unfinished) for path in drawn]
 
 
 def summarize(result: PredictionResult, *, gsd: float | None = None) -> dict[str, float | None]:

@@ -77,9 +77,15 @@ def replacing(path: str | Path, *, sync: bool = True) -> Iterator[Path]:
 def filling(folder: str | Path) -> Iterator[Path]:
     """A folder to write to, in the new or empty `folder`; without an error in the block, its content moves there.
 
-    With an error, nothing is left, and the same command can be run again.
+    With an error, nothing is left, and the same command can be run again. A folder that holds files is itself written
+    to, file by file.
     """
     target = Path(folder)
+    with writing_to(folder, expected="a new folder"):
+        in_use = target.is_dir() and holds_files(target)
+    if in_use:
+        yield target
+        return
     new = [path for path in (target, *target.parents) if not path.exists()]
     unfinished = unfinished_beside(target / "folder")
     moved: list[Path] = []
