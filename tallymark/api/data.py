@@ -66,7 +66,7 @@ def _with_remarks(catalog: Catalog | None, listed: Folder, formats: str, problem
     notes = problems if catalog is None else catalog.notes
     for note in listed.notes:
         notes.add(note)
-    notes.merge(find_unread(listed, catalog, formats))
+    notes.merge(find_unread(listed, catalog, formats, problems))
     if catalog is None or not listed.remarks:
         return catalog
     return replace(catalog, remarks=(*catalog.remarks, *listed.remarks))

@@ -11,8 +11,9 @@ import numpy as np
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.catalog import Catalog
 from tallymark.geometry.labels import MOST_CLASSES
-from tallymark.io.archives import is_folder, read_bytes
+from tallymark.io.archives import is_folder
 from tallymark.io.folders import open_folder, subfolders
+from tallymark.io.texts import read_lines
 
 CLASS_LISTS = ("class_list.txt", "classes.txt")
 HEADER = re.compile(r"class_?id\s*[,;\s]\s*class_?name", re.IGNORECASE)
@@ -22,14 +23,9 @@ ENTRY = re.compile(r"(\S*?)\s*[,;\s]\s*(.*)")
 
 def read_class_names(path: Path, problems: Problems) -> tuple[str, ...]:
     """The names of the classes in order; empty, with a problem, if the file cannot be read."""
-    try:
-        lines = read_bytes(path).decode("utf-8-sig", "replace").splitlines()
-    except OSError as error:
-        found = (error.strerror or type(error).__name__).lower()
-        problems.add(Problem("unreadable", str(path), found, "a list of classes", "check its permissions"))
-        return ()
+    lines = read_lines(path, problems, expected="a list of classes")
     names: list[str] = []
-    for line, text in enumerate(lines, start=1):
+    for line, text in lines or ():
         entry = text.strip()
         if not entry or (not names and HEADER.fullmatch(entry)):
             continue

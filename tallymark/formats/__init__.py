@@ -10,13 +10,14 @@ from __future__ import annotations
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
 from tallymark.data.event_labels import LabelFilter
-from tallymark.formats.audacity import read_label_tracks, write_audacity
+from tallymark.formats.audacity import label_tracks, read_label_track, write_audacity
 from tallymark.formats.coco import read_coco_boxes, read_coco_masks
 from tallymark.formats.coco_writer import write_coco_boxes, write_coco_masks
+from tallymark.formats.event_files import report_other_texts
 from tallymark.formats.event_tables import catalog_of_events
 from tallymark.formats.kitti import read_kitti
 from tallymark.formats.nuscenes import read_nuscenes, write_nuscenes
-from tallymark.formats.raven import read_selection_tables, write_raven
+from tallymark.formats.raven import read_selection_table, selection_tables, write_raven
 from tallymark.formats.voc import read_voc
 from tallymark.formats.yolo import read_yolo
 from tallymark.io.folders import Folder
@@ -52,5 +53,10 @@ def read_cuboids(listed: Folder, classes: tuple[str, ...], problems: Problems) -
 
 def read_calls(listed: Folder, labels: LabelFilter, problems: Problems) -> Catalog | None:
     """Recordings with events, from Raven selection tables and Audacity label tracks."""
-    tables = read_selection_tables(listed, labels, problems) + read_label_tracks(listed, labels, problems)
+    selections = selection_tables(listed)
+    tracks = label_tracks(listed, set(selections))
+    report_other_texts(listed, {*selections, *tracks}, problems)
+    read = [read_selection_table(path, labels, problems) for path in selections]
+    read += [read_label_track(path, labels, problems) for path in tracks]
+    tables = [table for table in read if table is not None]
     return catalog_of_events(listed, tables) if tables else None

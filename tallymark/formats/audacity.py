@@ -5,6 +5,7 @@ A line that begins with a backslash has the frequency range of the label before 
 
 from __future__ import annotations
 
+from collections.abc import Set
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,6 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.event_labels import LabelFilter
 from tallymark.formats.event_tables import EventTable, by_stem, recording_of, spans, table_paths
 from tallymark.formats.parsing import parse_float
-from tallymark.formats.raven import is_raven
 from tallymark.geometry import Events
 from tallymark.io.audio import RECORDING
 from tallymark.io.folders import Folder
@@ -25,22 +25,21 @@ FIELDS = 3
 """Fields in a line: begin, end, text."""
 
 
-def read_label_tracks(listed: Folder, labels: LabelFilter, problems: Problems) -> list[EventTable]:
-    """The events of all label tracks in a folder whose labels are wanted.
+def label_tracks(listed: Folder, selections: Set[Path]) -> list[Path]:
+    """The label tracks in a folder: the text files that begin with a label, other than these selection tables.
 
-    Tracks are the text files that begin with a label and, if there are any, those that are named like a recording.
+    If there are any, those that are named like a recording are tracks too: an empty one says that it has no events.
     """
-    texts = [path for path in listed.ending({".txt"}) if not is_raven(path)]
+    texts = [path for path in listed.ending({".txt"}) if path not in selections]
     certain = {path for path in texts if _begins_with_label(path)}
     if not certain:
         return []
     stems = by_stem(listed.ending(RECORDING.suffixes))
-    tracks = [path for path in texts if path in certain or (path.stem in stems and recording_of(path, stems))]
-    return [events for path in tracks if (events := _read_track(path, labels, problems)) is not None]
+    return [path for path in texts if path in certain or (path.stem in stems and recording_of(path, stems))]
 
 
-def _read_track(path: Path, labels: LabelFilter, problems: Problems) -> EventTable | None:
-    """The events of one label track; an empty file means that there are none."""
+def read_label_track(path: Path, labels: LabelFilter, problems: Problems) -> EventTable | None:
+    """The events of one label track whose labels are wanted; an empty file means that there are none."""
     lines = read_lines(path, problems)
     if lines is None:
         return None

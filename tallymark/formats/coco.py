@@ -26,7 +26,7 @@ from tallymark.formats.parsing import ParseError
 from tallymark.geometry import Boxes, Geometry
 from tallymark.io.folders import Folder
 from tallymark.io.images import IMAGE
-from tallymark.io.json_text import show
+from tallymark.io.json_text import begins_as_json, read_json, show
 
 S = TypeVar("S")
 G = TypeVar("G", bound=Geometry)
@@ -67,12 +67,15 @@ def _read(
     """
     notes = Problems(EVERY)
     files: list[CocoFile[S]] = []
-    for path in _annotation_files(listed, notes):
+    for path in _annotation_files(listed, notes, problems):
         lists = read_lists(path, problems)
         if lists is not None and "images" in lists and {"annotations", "categories"} & set(lists):
             file: CocoFile[S] = CocoFile(path, split_by_name(path, listed.root))
             read_objects(file, lists, parse, notes, problems)
             files.append(file)
+        elif lists is not None and "annotations" in lists:
+            remedy = "write the file again, with its images"
+            problems.add(Problem("bad_json", str(path), "annotations without images", "a COCO file", remedy))
     if not files:
         return None
     entries, entry_of = match_images(files, listed, notes, problems)
@@ -94,9 +97,16 @@ def _read(
     return replace(catalog_of(listed.root, IMAGE, entries, truth, notes), size=sizes)
 
 
-def _annotation_files(listed: Folder, notes: Problems) -> list[Path]:
-    """The COCO files to read: `instances*` if there are any, since captions and keypoints list the same images."""
-    found = [path for path in listed.ending({".json"}) if may_be_coco(path)]
+def _annotation_files(listed: Folder, notes: Problems, problems: Problems) -> list[Path]:
+    """The COCO files to read: `instances*` if there are any, since captions and keypoints list the same images.
+
+    Beside a COCO file, one that is not JSON at all may be another one, damaged: a problem.
+    """
+    every = listed.ending({".json"})
+    found = [path for path in every if may_be_coco(path)]
+    for path in set(every) - set(found) if found else ():
+        if not begins_as_json(path):
+            read_json(path, problems, expected="a COCO file")
     chosen = [path for path in found if path.name.startswith("instances")] or found
     for path in found:
         if path not in chosen:

@@ -103,7 +103,7 @@ def read_kitti(listed: Folder, classes: tuple[str, ...], problems: Problems) -> 
 
 def read_frame(label: Path, calibration: Path, problems: Problems) -> Frame | None:
     """The 3D boxes of a label file; None, with a problem, without a calibration. DontCare rows have sizes of -1."""
-    rows = read_lines(label, problems)
+    rows = read_lines(label, problems, expected="KITTI labels", item=label.stem)
     lidar_to_camera = _read_calibration(calibration, problems)
     if rows is None or lidar_to_camera is None:
         return None
@@ -155,7 +155,7 @@ def _read_calibration(path: Path, problems: Problems) -> np.ndarray | None:
         problems.add(Problem("missing_calibration", str(path), "nothing", expected, remedy))
         return None
     rows = {}
-    for line, text in read_lines(path, problems) or []:
+    for line, text in read_lines(path, problems, expected="a calibration") or []:
         name, _, values = text.partition(":")
         rows[name.strip()] = line, [parse_float(token) for token in values.split()]
     rotation = _matrix(rows, ("R0_rect", "R_rect"), (3, 3), path, problems)

@@ -15,13 +15,13 @@ from tallymark.core.problems import Problem, Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.event_labels import LabelFilter
 from tallymark.formats.entries import base_name
+from tallymark.formats.event_files import SUFFIXES
 from tallymark.formats.event_tables import EventTable, spans, table_paths
 from tallymark.formats.parsing import ParseError, parse_float
 from tallymark.geometry import Events
 from tallymark.io.folders import Folder
 from tallymark.io.texts import first_line, read_lines
 
-SUFFIXES = {".txt", ".tsv"}
 NUMBER = "Selection"
 BEGIN = "Begin Time (s)"
 END = "End Time (s)"
@@ -37,14 +37,13 @@ def is_raven(path: Path) -> bool:
     return NUMBER in header and any(name.startswith("Begin Time") for name in header)
 
 
-def read_selection_tables(listed: Folder, labels: LabelFilter, problems: Problems) -> list[EventTable]:
-    """The events of all selection tables in a folder whose labels are wanted."""
-    paths = [path for path in listed.ending(SUFFIXES) if is_raven(path)]
-    return [events for path in paths if (events := _read_table(path, labels, problems)) is not None]
+def selection_tables(listed: Folder) -> list[Path]:
+    """The selection tables in a folder."""
+    return [path for path in listed.ending(SUFFIXES) if is_raven(path)]
 
 
-def _read_table(path: Path, labels: LabelFilter, problems: Problems) -> EventTable | None:
-    """The events of one table; None, with a problem, if it lacks a required column."""
+def read_selection_table(path: Path, labels: LabelFilter, problems: Problems) -> EventTable | None:
+    """The events of one table whose labels are wanted; None, with a problem, if it lacks a required column."""
     rows = _rows(path, problems)
     if rows is None:
         return None

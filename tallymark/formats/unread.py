@@ -10,7 +10,7 @@ from pathlib import Path
 from tallymark.core.humanize import plural
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.formats.unread_annotations import ANNOTATION_SUFFIXES, annotation_format
+from tallymark.formats.unread_annotations import ANNOTATION_SUFFIXES, annotation_format, is_damaged_text
 from tallymark.io.folders import Folder
 
 NAMED = 3
@@ -57,10 +57,11 @@ MEDIA: dict[str, tuple[UnreadKind, ...]] = {
 """For each modality the kinds of media that belong to it, but are not read."""
 
 
-def find_unread(listed: Folder, catalog: Catalog | None, formats: str) -> Problems:
+def find_unread(listed: Folder, catalog: Catalog | None, formats: str, reported: Problems) -> Problems:
     """One problem for each kind of file in a folder that is not read.
 
     catalog: what was read of the folder, if anything. formats: the annotation formats that the challenge reads.
+    reported: the problems that reading it has found.
     """
     problems = Problems(EVERY)
     by_suffix: dict[str, list[Path]] = defaultdict(list)
@@ -77,14 +78,19 @@ def find_unread(listed: Folder, catalog: Catalog | None, formats: str) -> Proble
             problems.add(Problem("unread_files", str(listed.root), text, "files of kinds that are read", kind.remedy))
     others = [path for suffix in ANNOTATION_SUFFIXES for path in by_suffix.get(suffix, ())]
     if others:
-        _report_annotations(sorted(others), listed, catalog, formats, problems)
+        known = {problem.file for problem in reported}
+        paths = [path for path in sorted(others) if str(path) not in known]
+        _report_annotations(paths, listed, catalog, formats, problems)
     return problems
 
 
 def _report_annotations(
     paths: Sequence[Path], listed: Folder, catalog: Catalog | None, formats: str, problems: Problems
 ) -> None:
-    """Annotations in formats that are not read. Tables of unknown columns count only where no truth was read."""
+    """Annotations in formats that are not read, and files that may be some, but are no text.
+
+    Tables of unknown columns, and texts, count only where no truth was read.
+    """
     known = set() if catalog is None else {*catalog.tables.drop_nulls(), *(note.file for note in catalog.notes)}
     without_truth = catalog is None or catalog.truth is None
     stems = set()
@@ -97,6 +103,9 @@ def _report_annotations(
             name = annotation_format(path, stems, doubtful=without_truth)
             if name is not None:
                 found[name].append(path)
+            elif is_damaged_text(path, stems):
+                expected, remedy = "a text file, as annotations are", "write the file again, or remove it"
+                problems.add(Problem("unread_annotations", str(path), "no text, or cut", expected, remedy))
     for name, paths in found.items():
         text = f"{plural(len(paths), 'file')} of annotations in another format, {name}: {_some(paths)}"
         expected = f"annotations as {formats}" if formats else "annotations in the challenge's own format"

@@ -46,6 +46,8 @@ BY_START: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
     ),
 }
 """For each suffix the formats that the beginning of a file tells apart."""
+JSON_VALUE = re.compile(r'\s*[\[{"\dtfn-]')
+"""How any JSON value begins."""
 COCO = re.compile(r'"(images|annotations|categories)"\s*:\s*\[')
 COLUMN_WORDS = {
     "annotation", "annotations", "bbox", "begin", "box", "boxes", "category", "class", "class_name", "encodedpixels",
@@ -83,3 +85,12 @@ def annotation_format(path: Path, media_stems: Set[str], *, doubtful: bool) -> s
         numbers = [parse_float(token) for token in first.split()]
         return "YOLO" if len(numbers) >= 5 and all(number == number for number in numbers) else None
     return None
+
+
+def is_damaged_text(path: Path, media_stems: Set[str]) -> bool:
+    """Whether a file with the suffix, and for `.txt` the name, of annotations is no text, or JSON that has no value."""
+    suffix = path.suffix.lower()
+    if suffix in BY_SUFFIX or (suffix == ".txt" and path.stem not in media_stems):
+        return False
+    text = beginning(path)
+    return text is None or (suffix == ".json" and JSON_VALUE.match(text) is None)

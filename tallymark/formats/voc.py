@@ -38,10 +38,12 @@ def is_voc(path: Path) -> bool:
 
 def read_voc(listed: Folder, problems: Problems) -> Catalog | None:
     """Images with bounding boxes; None if no XML file in the folder is one of Pascal VOC."""
-    tables = [path for path in listed.ending({".xml"}) if is_voc(path)]
-    if not tables:
+    every = listed.ending({".xml"})
+    if not any(map(is_voc, every)):
         return None
     images = listed.ending(IMAGE.suffixes)
+    stems = {path.stem for path in images}
+    tables = [path for path in every if path.stem in stems or is_voc(path)]
     notes = Problems(EVERY)
     file_of = _match(tables, images, listed.root, notes, problems)
     listed_splits = _listed_splits(listed, problems)
@@ -70,16 +72,17 @@ def _match(
     with_suffix = {path.with_suffix(""): path for path in images}
     file_of: dict[Path | str, VocFile] = {}
     for table in tables:
+        split = split_of_path(table, root)
+        found_images = [with_suffix[path] for path in by_stem.candidates(table.stem, table.parent, split)]
+        item = found_images[0].name if len(found_images) == 1 else None
         try:
-            file = parse_voc(table, read_bytes(table), problems)
+            file = parse_voc(table, read_bytes(table), problems, item)
         except OSError as error:
             found = (error.strerror or type(error).__name__).lower()
-            problems.add(Problem("unreadable", str(table), found, "a Pascal VOC file", "check the file"))
+            problems.add(Problem("unreadable", str(table), found, "a Pascal VOC file", "check the file", item=item))
             continue
         if file is None:
             continue
-        split = split_of_path(table, root)
-        found_images = [with_suffix[path] for path in by_stem.candidates(table.stem, table.parent, split)]
         if len(found_images) != 1 and file.filename:
             found_images = by_name.candidates(file.filename, table.parent, split) or found_images
         if len(found_images) > 1:

@@ -15,6 +15,8 @@ from tallymark.formats.parsing import ParseError, parse_float
 
 CORNERS = ("xmin", "ymin", "xmax", "ymax")
 REMEDY = "correct or remove the object"
+DEEPEST = 100
+"""Elements in one another; a Pascal VOC file has four."""
 
 
 @dataclass
@@ -48,8 +50,8 @@ class VocFile:
     objects: list[VocObject] = field(default_factory=list)
 
 
-def parse_voc(path: Path, data: bytes, problems: Problems) -> VocFile | None:
-    """The content of a Pascal VOC file; None, with a problem, if it is not well-formed XML."""
+def parse_voc(path: Path, data: bytes, problems: Problems, item: str | None = None) -> VocFile | None:
+    """The content of a Pascal VOC file, about this item; None, with a problem, if it is not well-formed XML."""
     file = VocFile(path)
     parser = expat.ParserCreate()
     stack: list[str] = []
@@ -58,6 +60,10 @@ def parse_voc(path: Path, data: bytes, problems: Problems) -> VocFile | None:
     def start(tag: str, attributes: dict[str, str]) -> None:
         stack.append(tag)
         text.clear()
+        if len(stack) > DEEPEST:
+            raise ParseError("bad_xml", "elements nested too deep", "a Pascal VOC file", "write the file again")
+        if len(stack) == 1 and tag != "annotation":
+            raise ParseError("bad_xml", clip(f"<{tag}>"), "a Pascal VOC file", "export it again, or remove it")
         if stack[1:] == ["object"]:
             file.objects.append(VocObject(parser.CurrentLineNumber))
 
@@ -77,10 +83,10 @@ def parse_voc(path: Path, data: bytes, problems: Problems) -> VocFile | None:
         parser.Parse(data, True)
     except expat.ExpatError as error:
         found, remedy = expat.errors.messages[error.code], "write the file again, or remove it"
-        problems.add(Problem("bad_xml", str(path), found, "a Pascal VOC file", remedy, line=error.lineno))
+        problems.add(Problem("bad_xml", str(path), found, "a Pascal VOC file", remedy, line=error.lineno, item=item))
         return None
     except ParseError as bad:
-        problems.add(bad.at(path, parser.CurrentLineNumber))
+        problems.add(bad.at(path, parser.CurrentLineNumber, item))
         return None
     return file
 

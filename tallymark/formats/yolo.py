@@ -8,7 +8,7 @@ has no objects, unless no image of its split has a label file: then the split is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +58,8 @@ def read_yolo(listed: Folder, problems: Problems) -> Catalog | None:
     objects = YoloObjects()
     for item, entry in enumerate(entries):
         if entry.file is not None and entry.table is not None:
-            _read_labels(item, entry.id, entry.file, entry.table, names, objects, problems)
+            known = _read_labels(item, entry.id, entry.file, entry.table, names, objects, problems)
+            entries[item] = replace(entry, labelled=entry.labelled and known)
     if not names:
         names = tuple(str(label) for label in range(max(objects.label, default=0) + 1))
     truth = Annotations.from_rows(
@@ -109,17 +110,20 @@ def _read_labels(
     names: tuple[str, ...],
     objects: YoloObjects,
     problems: Problems,
-) -> None:
-    """Append the objects of one label file, in pixels. An image that cannot be read is a problem."""
-    rows = read_lines(table, problems)
+) -> bool:
+    """Append the objects of one label file, in pixels; returns whether they are known.
+
+    They are not if the file, or the image, cannot be read: a problem.
+    """
+    rows = read_lines(table, problems, expected="YOLO labels", item=name)
     if not rows:
-        return
+        return rows is not None
     try:
         width, height = image_size(image)
     except BadMedia as bad:
         expected = "an image, whose size converts relative coordinates to pixels"
         problems.add(Problem(bad.kind, str(image), bad.found, expected, bad.remedy, item=name))
-        return
+        return False
     for line, text in rows:
         try:
             label, (x, y, across, down) = _parse_row(text, names)
@@ -130,6 +134,7 @@ def _read_labels(
         objects.box.append(((x - across / 2) * width, (y - down / 2) * height, across * width, down * height))
         objects.label.append(label)
         objects.line.append(line)
+    return True
 
 
 def _parse_row(text: str, names: tuple[str, ...]) -> tuple[int, tuple[float, float, float, float]]:

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from tallymark.core.problems import Problem, Problems, clip
-from tallymark.io.texts import UNKNOWN, read_text
+from tallymark.io.texts import UNKNOWN, beginning, read_text
 
 ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.S)
 SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -57,6 +57,11 @@ def read_json(path: Path, problems: Problems, *, expected: str = "JSON", remedy:
     if value is None:
         problems.add(Problem("bad_json", str(path), "null", expected, remedy))
     return value
+
+
+def begins_as_json(path: Path) -> bool:
+    """Whether a file begins like a JSON document: with a list or an object."""
+    return (beginning(path) or "").lstrip().startswith(("{", "["))
 
 
 def read_json_text(path: Path, problems: Problems, *, expected: str = "JSON") -> str | None:

@@ -18,8 +18,9 @@ import polars as pl
 
 from tallymark.core.outputs import write_bytes
 from tallymark.core.problems import Problem, Problems, clip
-from tallymark.io.archives import open_file, packed_table, read_bytes
+from tallymark.io.archives import packed_table, read_bytes
 from tallymark.io.regular import NotRegular
+from tallymark.io.texts import UNKNOWN, first_line
 
 BLANKS = " \t\r\n\f\v"
 FOREIGN = {
@@ -112,11 +113,12 @@ def read_table(path: str | Path, problems: Problems) -> Table | None:
 
 
 def header_of(path: Path) -> list[str] | None:
-    """The columns that the first line of a table names; None if it cannot be opened."""
-    try:
-        with open_file(path) as file:
-            first = file.readline(1 << 12).decode("utf-8", "replace").lstrip("\ufeff")
-    except OSError:
+    """The columns that the first line of a table names; None if there is no such line.
+
+    The file cannot be opened, is empty or no UTF-8 text, or its columns are separated otherwise than by commas.
+    """
+    first = first_line(path)
+    if not first.strip() or UNKNOWN in first or ("," not in first and re.search(r"[;\t ]", first.strip())):
         return None
     return [name.strip().strip('"') for name in first.split(",")]
 

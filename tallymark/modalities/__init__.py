@@ -39,6 +39,9 @@ def read_recipe(path: Path) -> Recipe:
     """A recipe as `Recipe.save` wrote it; fields that are not in it have their default."""
     try:
         return make_recipe(tomllib.loads(read_regular(path).decode()))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except BadInput:
+        raise
+    except (OSError, ValueError, RecursionError) as error:  # TOML errors, and those of numbers of thousands of digits
+        found = "lists nested too deep" if isinstance(error, RecursionError) else str(error)
         remedy = "name a recipe.toml that training wrote"
-        raise BadInput(Problem("bad_recipe", str(path), str(error), "a recipe", remedy)) from None
+        raise BadInput(Problem("bad_recipe", str(path), found, "a recipe", remedy)) from None

@@ -36,7 +36,7 @@ def _read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalo
     if listed is None:
         return None
     lists = [path for path in listed.ending({".csv"}) if not path.name.startswith(ANSWERS)]
-    # a table that cannot be opened is reported when it is read
+    # what is no table is reported when it is read
     headers = {path: header_of(path) or list(SCHEMAS[0]) for path in lists}
     tables = [path for path in lists if any(schema <= set(headers[path]) for schema in SCHEMAS)]
     tables = tables or [path for path in lists if has_clip_labels(headers[path])]
