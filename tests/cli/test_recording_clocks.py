@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from tallymark.geometry import Events
 from tallymark.reporting.calls import list_calls
 from tests.cli.test_cli import run
 from tests.formats.files import put, put_recording
+from tests.untrained import untrained
 
 NAMES = ("5100.210401010000.wav", "5100.210401130000.wav", "5100.210402130000.wav", "230401-120000.wav")
 
@@ -53,3 +55,15 @@ def test_calls_are_listed_in_utc_if_the_zone_is_known() -> None:
     listed = list_calls(calls, RecordingClock(zone="-03:00"))
     assert listed["clock"].to_list() == ["2021-04-01 01:00:01.500", None]
     assert listed["utc"].to_list() == ["2021-04-01 04:00:01.500", None]
+
+
+def test_predicted_calls_have_the_time_of_the_clock_and_utc(folder: Path, tmp_path: Path) -> None:
+    model = untrained("upcalls", tmp_path / "model.onnx")
+    calls = ("--out", tmp_path / "detections.csv", "--objects", tmp_path / "calls.csv", "score_threshold=0")
+    run("predict", model, folder, *calls, "--time-zone", "-03:00")
+    listed = pl.read_csv(tmp_path / "calls.csv").filter(pl.col("recording") == NAMES[0])
+    assert listed.height
+    for row in listed.iter_rows(named=True):
+        clock, utc = (datetime.fromisoformat(row[name]) for name in ("clock", "utc"))
+        assert utc - clock == timedelta(hours=3)
+        assert abs((clock - datetime(2021, 4, 1, 1)).total_seconds() - row["timestamp"]) < 0.01  # noqa: DTZ001  # as written
