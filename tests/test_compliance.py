@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -13,10 +14,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tallymark.api import kit
 from tallymark.cli.main import app
 from tallymark.core.registry import challenge_names
 
 PAGE = Path(__file__).parent.parent / "docs" / "compliance.md"
+TEXTS = {".csv", ".ipynb", ".md", ".py"}
 CODE = re.compile(r"`([^`]+)`")
 
 
@@ -34,6 +37,8 @@ def in_demo(name: str, demo_of: Callable[[str], Path], tmp_path: Path, monkeypat
     """The folder in which the page's commands are typed."""
     shutil.copytree(demo_of(name), tmp_path / "demo" / name)
     shutil.copytree(PAGE.parent.parent / "tests" / "compliance", tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr(kit, "download", lambda wheels, folder, python: None)  # they are installed here
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     monkeypatch.chdir(tmp_path)
 
 
@@ -45,8 +50,11 @@ def test_the_commands_show_what_the_texts_ask_for(name: str) -> None:
     for command, shows in rows(name):
         code, output = run(command)
         assert code == (2 if "refused" in shows else 0), f"{command}\n{output}"
-        for text in CODE.findall(shows):
-            assert text in output or [*Path().rglob(text)], f"{command}\n{output}"
+        shown = CODE.findall(shows)
+        files = [file for text in shown for file in Path().rglob(text)]
+        seen = "\n".join([output, *(file.read_text() for file in files if file.suffix in TEXTS)])
+        for text in shown:
+            assert text in seen or [*Path().rglob(text)], f"{command}: {text}\n{output}"
 
 
 def run(command: str) -> tuple[int, str]:

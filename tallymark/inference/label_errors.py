@@ -1,7 +1,7 @@
 """Label errors: images whose label is probably wrong, by models that were not trained on them, and the kind of error.
 
 Three kinds are told apart. `cross_domain`: the image is unlike all others, as a package among dishes. `cross_category`:
-its halves are of different classes, as two dishes in one image. `wrong_label`: any other image of which another class
+its halves look different, as two dishes in one image. `wrong_label`: any other image of which another class
 is predicted with confidence; this is confident learning (Northcutt, Jiang and Chuang, "Confident Learning: Estimating
 Uncertainty in Dataset Labels", Journal of Artificial Intelligence Research 70, 2021).
 """
@@ -20,16 +20,15 @@ DIGITS = 6
 """Probabilities are rounded to so many digits, so that numerical noise decides nothing."""
 UNLIKE = 1.5
 """Robust standard deviations beyond the median from which an image is out of the domain."""
-DIVIDED = 1.5
-"""The same, for the difference between the halves of an image, from which it shows several classes."""
+DIVIDED = 0.4
+"""Share of other images from which an image shows several dishes, see `NoiseSigns.parts`."""
 
 
 class NoiseSigns(NamedTuple):
-    """Signs of noise in images, as robust z-scores; nan where an image could not be read.
+    """Signs of noise in images, by the features of a network; nan where an image could not be read.
 
-    unlike: how far an image is from its nearest neighbours in the features of a network.
-    parts: how much its left and right, or upper and lower, halves differ in their class probabilities (total variation)
-        and in their features (cosine distance).
+    unlike: how far an image is from its nearest neighbours, as a robust z-score.
+    parts: the share of other images that one half of an image is more like than its own other half.
     """
 
     unlike: np.ndarray

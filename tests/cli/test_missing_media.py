@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -97,3 +98,22 @@ def test_nothing_to_score_in_the_held_out_fold_is_refused(partial: Path, tmp_pat
     table = ("--folds", tmp_path / "folds.csv", "--out", tmp_path / "run")
     refused = run("train", "upcalls", partial, *TINY, *table, "train_folds=3", code=2)
     assert "nothing can be scored" in refused
+
+
+def test_sweeps_without_a_file_are_not_pseudo_labelled(tmp_path: Path) -> None:
+    data = tmp_path / "lyft"
+    run("synth", "lyft", data, "--items", 15, "samples_per_scene=2", "beams=24", "columns=360", "cameras=none")
+    catalog = tallymark.read("lyft", data)
+    gone, *there = np.flatnonzero(~catalog.labelled).tolist()
+    sweep = catalog.path(gone)
+    assert sweep is not None
+    sweep.unlink()
+    small = ("--preset", "tiny", "epochs=1", "evaluations=1", "width=4", "neck=8", "bev_range=16", "voxel_size=0.5")
+    run("train", "lyft", data, *small, "--out", tmp_path / "first")
+    pseudo = (f"weights={tmp_path / 'first'}", "--pseudo", data)
+    printed = run("train", "lyft", data, *small, *pseudo, "--out", tmp_path / "second", "--json")
+    skipped = json.loads(printed[printed.index("{") :])["skipped"]
+    assert skipped["counts"] == {"missing_media": 2}  # of the data set, and of the folder to pseudo-label
+    listed = set(pl.read_csv(tmp_path / "second" / "trained_on.csv")["item"])
+    assert catalog.items.ids[gone] not in listed
+    assert {catalog.items.ids[item] for item in there} <= listed

@@ -181,7 +181,7 @@ def test_kinds_of_noise_are_told_apart() -> None:
     probabilities = np.array([[0.9, 0.1], [0.1, 0.9], [0.9, 0.1], [0.4, 0.6], [0.9, 0.1], [0.2, 0.8], [0.1, 0.9]])
     label = np.array([0, 0, 0, 0, 0, 1, 1])
     unlike = np.array([0, 0, 0, 3, 3, 0, np.nan])
-    parts = np.array([0, 0, 3, 3, 0, 0, np.nan])
+    parts = np.array([0, 0, 0.5, 0.5, 0, 0, np.nan])
     errors = find_label_errors(probabilities, label, named(7), letters(2), signs=NoiseSigns(unlike, parts))
     # The fifth is unlike the others, but its label is predicted as confidently as usual.
     assert dict(errors.select("item", "kind").rows()) == {
