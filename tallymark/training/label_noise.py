@@ -37,7 +37,9 @@ def noise_signs(network: Classifier, catalog: Catalog, recipe: Recipe) -> NoiseS
     unlike, parts = np.full(len(catalog), np.nan), np.full(len(catalog), np.nan)
     if rows:
         read = np.array(sorted(rows))
-        features, halves = (np.stack([rows[number][name] for number in read.tolist()]) for name in ("features", "halves"))
+        features, halves = (
+            np.stack([rows[number][name] for number in read.tolist()]) for name in ("features", "halves")
+        )
         unlike[read] = -similarity(features)
         parts[read] = divided(halves, features)
     return NoiseSigns(robust_z(unlike), parts)
@@ -76,7 +78,7 @@ def similarity(features: np.ndarray) -> np.ndarray:
 
 
 def _probe(network: Classifier) -> Model:
-    """A model that outputs pooled features of an image, and of its halves: (2, 2, d), left and right, upper and lower."""
+    """A model that outputs features of an image, and of its halves: (2, 2, d), left and right, upper and lower."""
     backbone = copy.deepcopy(network.backbone).eval()
     backbone.freeze(len(backbone.stages))
     pool = network.head.pool
