@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tallymark.data.folds import Folds
 
 PathLike = str | Path
+MAX_ITEMS = 1_000_000
+"""Items of a synthetic data set, at most."""
 
 
 def read(name: str, folder: PathLike, *, exclude: PathLike | None = None, **rule_options: object) -> Catalog:
@@ -153,8 +155,8 @@ def synth(
     if path.exists() and (not path.is_dir() or holds_files(path)):
         remedy = "name a new folder: two data sets in one folder would be read as one"
         raise BadInput(Problem("not_empty", str(path), "files", "a new or empty folder", remedy))
-    if items < 1 or seed < 0:
-        found, expected = f"items={items}, seed={seed}", "items from 1 on and a seed from 0 on"
+    if not 1 <= items <= MAX_ITEMS or seed < 0:
+        found, expected = f"items={items}, seed={seed}", f"items from 1 to {MAX_ITEMS} and a seed from 0 on"
         raise BadInput(Problem("bad_option", "synth", found, expected, "give e.g. items=50, seed=0"))
     with filling(path) as unfinished, writing_to(unfinished):
         challenge(name).module("synth").write(unfinished, items, seed, scenes)

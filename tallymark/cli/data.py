@@ -44,7 +44,7 @@ def folds(
     challenge: Name,
     folder: DataFolder,
     out: Annotated[Path, typer.Option("--out", "-o", help="CSV file to write: id, group, fold.")] = Path("folds.csv"),
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
+    folds: Annotated[int, typer.Option(min=2, max=1000, help="Number of folds.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of the assignment of groups to folds.")] = 0,
     leave_one_out: Annotated[bool, typer.Option("--leave-one-out", help="Make every group a fold of its own.")] = False,
     exclude: Exclude = None,

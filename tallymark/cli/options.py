@@ -59,7 +59,8 @@ Exclude = Annotated[
     typer.Option(help="CSV list of items and objects to ignore, as `tallymark check --out` writes it."),
 ]
 Threads = Annotated[
-    int | None, typer.Option(min=1, help="CPU threads. Default: as many as there are free cores.", show_default=False)
+    int | None,
+    typer.Option(min=1, max=1024, help="CPU threads. Default: as many as there are free cores.", show_default=False),
 ]
 
 

@@ -135,7 +135,7 @@ def compare(
     rule: Rule = None,
     images: Images = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap resamples of the items.")] = 2000,
+    resamples: Annotated[int, typer.Option(min=1, max=1_000_000, help="Bootstrap resamples of the items.")] = 2000,
     json_: Json = False,
 ) -> None:
     """Compare two submissions: the difference of their scores with a 95 % interval, and the items that differ most."""

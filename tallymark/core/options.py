@@ -24,14 +24,14 @@ from typing import (
     get_type_hints,
 )
 
-from tallymark.core.problems import Problem, Problems, nearest
+from tallymark.core.problems import Problem, Problems, nearest, shorten
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 UNKNOWN = (None, "none", "None", "")
 """How an optional number that is not known is written."""
-LARGEST_SIDE = 100_000
+LARGEST_SIDE = 32_768
 """Pixels of an image side, at most."""
 
 Missing = Literal["error", "empty"]
@@ -76,6 +76,13 @@ class SceneOptions:
 
 
 R = TypeVar("R", bound="DataclassInstance")
+T = TypeVar("T")
+
+
+def bounded(default: T, *, most: float, least: float | None = None, **metadata: object) -> T:
+    """A field with a largest value that makes sense, and perhaps a least one: more only takes memory and time."""
+    field: T = dataclasses.field(default=default, metadata={"least": least, "most": most, **metadata})
+    return field
 
 
 def parse_options(kind: type[R], given: Mapping[str, object]) -> R:
@@ -84,7 +91,7 @@ def parse_options(kind: type[R], given: Mapping[str, object]) -> R:
     Unknown names and values that a field cannot have are all collected into one `BadInput`.
     """
     hints = _hints(kind)
-    known = [field.name for field in dataclasses.fields(kind)]
+    known = {field.name: field for field in dataclasses.fields(kind)}
     place = _place(kind.__name__)
     problems = Problems()
     values: dict[str, object] = {}
@@ -92,12 +99,13 @@ def parse_options(kind: type[R], given: Mapping[str, object]) -> R:
         if name not in known:
             problems.add(Problem("unknown_option", place, f"'{name}'", "an option", nearest(name, known)))
             continue
-        parser = _parser(hints[name])
+        parser, metadata = _parser(hints[name]), known[name].metadata
         try:
-            values[name] = parser.parse(value)
+            values[name] = _within(metadata, parser.parse(value))
         except ValueError:
             remedy = parser.remedy or nearest(str(value), [str(word) for word in get_args(hints[name])])
-            problems.add(Problem("bad_option", place, f"{name}={value}", parser.expected, remedy))
+            found, expected = shorten(f"{name}={value}"), parser.expected + _bounds_text(metadata)
+            problems.add(Problem("bad_option", place, found, expected, remedy))
     problems.raise_if_any()
     return kind(**values)
 
@@ -175,6 +183,19 @@ def _place(name: str) -> str:
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
+
+
+def _within(metadata: Mapping[str, Any], value: Any) -> object:
+    """The value, if it is within the bounds of its field."""
+    least, most = metadata.get("least"), metadata.get("most")
+    if value is not None and ((least is not None and value < least) or (most is not None and value > most)):
+        raise ValueError(value)
+    return value
+
+
+def _bounds_text(metadata: Mapping[str, Any]) -> str:
+    least, most = metadata.get("least"), metadata.get("most")
+    return ("" if least is None else f", at least {least}") + ("" if most is None else f", at most {most}")
 
 
 class _Parser(NamedTuple):

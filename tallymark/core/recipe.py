@@ -20,24 +20,29 @@ Stage = Literal["training", "model", "prediction", "postprocessing"]
 T = TypeVar("T")
 
 
-def training(default: T) -> T:
+def _field(stage: Stage, default: T, least: float | None, most: float | None) -> T:
+    made: T = field(default=default, metadata={"stage": stage, "least": least, "most": most})
+    return made
+
+
+def training(default: T, *, least: float | None = None, most: float | None = None) -> T:
     """A field that acts during training only."""
-    return field(default=default, metadata={"stage": "training"})
+    return _field("training", default, least, most)
 
 
-def model(default: T) -> T:
+def model(default: T, *, least: float | None = None, most: float | None = None) -> T:
     """A field that shapes what the network is given, or what its outputs mean: models with another value differ."""
-    return field(default=default, metadata={"stage": "model"})
+    return _field("model", default, least, most)
 
 
-def prediction(default: T) -> T:
+def prediction(default: T, *, least: float | None = None, most: float | None = None) -> T:
     """A field that may change from one prediction to the next, and changes the candidates."""
-    return field(default=default, metadata={"stage": "prediction"})
+    return _field("prediction", default, least, most)
 
 
-def postprocessing(default: T) -> T:
+def postprocessing(default: T, *, least: float | None = None, most: float | None = None) -> T:
     """A field that decides only which candidates become predictions: changing it needs no inference."""
-    return field(default=default, metadata={"stage": "postprocessing"})
+    return _field("postprocessing", default, least, most)
 
 
 @dataclass(frozen=True)
@@ -89,10 +94,10 @@ class Recipe:
     task: Task = model("boxes")
     backbone: Literal["mini_resnet", "efficientnet_lite0"] = training("mini_resnet")
     weights: str = training("none")
-    width: int = training(16)
-    depth: int = training(1)
-    neck: int = training(48)
-    frozen_stages: NonNegativeInt = training(0)
+    width: int = training(16, most=1_024)
+    depth: int = training(1, most=64)
+    neck: int = training(48, most=4_096)
+    frozen_stages: NonNegativeInt = training(0, most=100)
     stride: Literal[2, 4, 8, 16] = model(4)
     head_groups: str = model("")
 
@@ -100,22 +105,22 @@ class Recipe:
     loss_trim: Fraction = training(0.0)
     train_on_val: bool = training(False)
 
-    folds: int = training(10)
-    train_folds: int = training(1)
+    folds: int = training(10, most=1_000)
+    train_folds: int = training(1, most=1_000)
     fold_by: Literal["groups", "items"] = training("groups")
-    epochs: int = training(30)
-    batch_size: int = training(8)
-    accumulate: int = training(1)
-    learning_rate: float = training(2e-3)
+    epochs: int = training(30, most=100_000)
+    batch_size: int = training(8, most=4_096)
+    accumulate: int = training(1, most=4_096)
+    learning_rate: float = training(2e-3, most=10)
     backbone_lr_scale: Fraction = training(1.0)
-    weight_decay: NonNegativeFloat = training(0.01)
+    weight_decay: NonNegativeFloat = training(0.01, most=10)
     warmup: Fraction = training(0.05)
     ema_decay: Fraction = training(0.998)
     weight_interpolation: Fraction = training(0.0)
-    grad_clip: float = training(5.0)
+    grad_clip: float = training(5.0, most=1_000_000)
     precision: Literal["auto", "fp32", "bf16", "fp16"] = training("auto")
     mix_off: Fraction = training(0.1)
-    evaluations: int = training(8)
+    evaluations: int = training(8, most=10_000)
     seed: NonNegativeInt = training(0)
 
     tta: Literal[1, 2, 4, 8] = prediction(1)
@@ -125,7 +130,7 @@ class Recipe:
     class_thresholds: str = postprocessing("")
     image_threshold: Fraction = postprocessing(0.0)
     quality_weight: Fraction = prediction(0.5)
-    mask_scale: float = postprocessing(1.0)
+    mask_scale: float = postprocessing(1.0, most=10)
 
     def replace(self, /, **given: object) -> Self:
         """The same with some fields replaced; an unknown field or a value that it cannot have is a `BadInput`."""

@@ -254,8 +254,11 @@ class Masks:
     def _count_parts(self, mask: int) -> int:
         from scipy.ndimage import label
 
-        columns = slice(int(self.bounds.first[mask]), int(self.bounds.last[mask]) + 1)
-        return int(label(self.bitmap(mask)[:, columns], np.ones((3, 3)))[1])
+        first, columns = int(self.bounds.first[mask]), int(self.bounds.last[mask] + 1 - self.bounds.first[mask])
+        runs = slice(self.offsets[mask], self.offsets[mask + 1])
+        start = self.start[runs] - first * self.shape[0]  # only the columns of the mask: an image may be huge
+        alone = Masks(start, self.length[runs], np.array([0, len(start)]), (self.shape[0], columns))
+        return int(label(alone.bitmap(0), np.ones((3, 3)))[1])
 
     def pairs(self, other: Masks, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
         """Pairs of the same group (image) with IoU >= `least` and above 0."""

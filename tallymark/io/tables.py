@@ -108,7 +108,7 @@ def read_table(path: str | Path, problems: Problems) -> Table | None:
     cells = _parse_clean(data, start, header)
     if cells is not None:
         padded = any(blank in data for blank in (b" ", b"\t", b"\f", b"\v"))
-        return Table(file, cells, np.arange(2, 2 + cells.height), padded)
+        return Table(file, cells, np.arange(2, 2 + cells.height, dtype=np.int32), padded)
     return _parse_by_line(data[start:].decode("utf-8"), header, file, problems)
 
 

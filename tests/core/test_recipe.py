@@ -46,7 +46,7 @@ def test_a_recipe_is_read_as_it_was_saved(tmp_path: Path) -> None:
 
 
 @given(
-    rate=st.floats(1e-300, 1e300), threshold=st.floats(0, 1), width=st.integers(1, 10**9 - 1),
+    rate=st.floats(1e-300, 10), threshold=st.floats(0, 1), width=st.integers(1, 1024),
     train_on_val=st.booleans(), weights=st.text(st.characters(categories=("L", "N", "P", "S", "Zs"))),
 )  # fmt: skip
 def test_any_value_survives_a_round_trip_through_a_file(

@@ -27,8 +27,8 @@ class RuleOptions(options_module.RuleOptions):
     duplicates: the same label twice in a row is allowed (and useless), or an error.
     """
 
-    k: int = 3
-    num_classes: int | None = 211
+    k: int = options_module.bounded(3, most=1_000)
+    num_classes: int | None = options_module.bounded(211, most=1_000_000)
     duplicates: Literal["allow", "error"] = "allow"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.core import options, outputs
-from tallymark.core.options import Fraction
+from tallymark.core.options import Fraction, bounded
 from tallymark.core.problems import Problem, Problems
 from tallymark.io.tables import number_text, write_frame, write_table
 from tallymark.synthetic.dishes.menu import LARGEST, dish, look_alikes
@@ -36,8 +36,8 @@ class SceneOptions(options.SceneOptions):
 
     demo: ClassVar[Mapping[str, Any]] = {"items": 300, "size": 96, "classes": 8}
 
-    classes: int = 12
-    size: int = 256
+    classes: int = bounded(12, most=1_000)
+    size: int = bounded(256, most=8_192)
     noise: Fraction = 0.2
     cross_domain: Fraction = 0.0
     cross_category: Fraction = 0.0

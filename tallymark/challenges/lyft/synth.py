@@ -13,7 +13,7 @@ import polars as pl
 
 from tallymark.challenges.lyft.dialect import TRUTH
 from tallymark.core import options
-from tallymark.core.options import Fraction
+from tallymark.core.options import Fraction, bounded
 from tallymark.core.outputs import write_bytes
 from tallymark.core.problems import Problem, Problems
 from tallymark.io.tables import write_table
@@ -38,14 +38,14 @@ class SceneOptions(options.SceneOptions):
     # Samples of one scene are much alike, so the demo has many short scenes.
     demo: ClassVar[Mapping[str, Any]] = {"items": 120, "samples_per_scene": 4, "cameras": "front"}
 
-    samples_per_scene: int = 20
-    beams: int = 64
-    columns: int = 1024
-    noise: float = 0.015
+    samples_per_scene: int = bounded(20, most=1_000)
+    beams: int = bounded(64, most=256)
+    columns: int = bounded(1024, most=8_192)
+    noise: float = bounded(0.015, most=10)
     drop: Fraction = 0.04
     cameras: Literal["none", "front", "ahead", "around"] = "ahead"
-    image_width: int = 320
-    traffic: float = 1.0
+    image_width: int = bounded(320, most=4_096)
+    traffic: float = bounded(1.0, most=20)
 
 
 def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tallymark.challenges.ships import dialect
 from tallymark.core import options
-from tallymark.core.options import Fraction
+from tallymark.core.options import Fraction, bounded
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Masks
@@ -44,7 +44,7 @@ class SceneOptions(options.SceneOptions):
     # Small images of open sea, most with ships: a minute of training is too short for land.
     demo: ClassVar[Mapping[str, Any]] = {"items": 300, "size": 256, "empty": 0.1, "coast": 0}
 
-    size: int = OFFICIAL
+    size: int = bounded(OFFICIAL, most=8_192)
     empty: Fraction = 0.78
     neighbours: Fraction = 0.25
     coast: Fraction = 1.0

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from tallymark.core.options import bounded
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Events
 from tallymark.scoring.clip_presence import clip_score
@@ -27,8 +28,8 @@ class RuleOptions:
     time_zone: of the recorders' clocks, e.g. UTC; behind a comma, the one to show times in.
     """
 
-    buffer_s: float = 1.5
-    hours: float | None = None
+    buffer_s: float = bounded(1.5, most=1_000_000)
+    hours: float | None = bounded(None, most=10_000_000, least=0.001)
     labels: str = "upcalls"
     time_pattern: str = ""
     time_zone: str = ""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallymark.core import options
-from tallymark.core.options import Fraction
+from tallymark.core.options import Fraction, bounded
 from tallymark.core.outputs import make_folder
 from tallymark.core.problems import Problem, Problems
 from tallymark.io.audio_writer import write_wav
@@ -37,10 +37,10 @@ class SceneOptions(options.SceneOptions):
     demo: ClassVar[Mapping[str, Any]] = {"seconds": 60, "calls": 200}
     package: ClassVar[str] = "recordings.zip"
 
-    seconds: float = 900.0
-    rate: int = 2000
-    test_rate: int = 32000
-    calls: float = 60.0
+    seconds: float = bounded(900.0, most=7_200)
+    rate: int = bounded(2000, most=192_000, least=100)
+    test_rate: int = bounded(32000, most=192_000, least=100)
+    calls: float = bounded(60.0, most=100_000)
     quiet: Fraction = 0.2
     clear: Fraction = 0.5
     background: str = ""

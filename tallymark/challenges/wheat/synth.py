@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallymark.core import options
-from tallymark.core.options import Fraction
+from tallymark.core.options import Fraction, bounded
 from tallymark.io.tables import write_table
 from tallymark.synthetic.field.plots import STYLES, Plot, photograph, prepare
 from tallymark.synthetic.names import check_side, hex_names
@@ -43,7 +43,7 @@ class SceneOptions(options.SceneOptions):
 
     demo: ClassVar[Mapping[str, Any]] = {"items": 100, "size": 256}
 
-    size: int = 512
+    size: int = bounded(512, most=8_192)
     empty: Fraction = 0.035
     foreign: Fraction = 0.25
 

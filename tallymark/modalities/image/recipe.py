@@ -29,14 +29,14 @@ class ImageRecipe(Recipe):
 
     modality: ClassVar[str] = "image"
 
-    image_size: int = prediction(512)
-    crop_size: int = training(384)
+    image_size: int = prediction(512, most=32_768)
+    crop_size: int = training(384, most=4_096)
     positive_crops: Fraction = training(0.0)
-    scale_jitter: float = training(1.4)
+    scale_jitter: float = training(1.4, most=100)
     hflip: Fraction = training(0.5)
     vflip: Fraction = training(0.5)
     rot90: Fraction = training(0.75)
-    rotate_degrees: NonNegativeFloat = training(0.0)
+    rotate_degrees: NonNegativeFloat = training(0.0, most=360)
     color_jitter: Fraction = training(0.4)
     grayscale: Fraction = training(0.05)
     blur: Fraction = training(0.1)

@@ -54,6 +54,10 @@ def read_scan(catalog: Catalog, item: int, recipe: LidarRecipe = PLAIN) -> Scan:
     return Scan(paint(own, None, item, recipe), Poses.of(UPRIGHT, (0, 0, ground)))
 
 
+MAX_SIDE = 4096
+"""Cells along x and along y, at most."""
+
+
 def bev_grid(recipe: LidarRecipe) -> BEVGrid:
     """The bird's-eye view of a recipe; a `BadInput` unless the network can halve its side as often as it has to."""
     if recipe.z_min >= recipe.z_max:
@@ -61,6 +65,10 @@ def bev_grid(recipe: LidarRecipe) -> BEVGrid:
         raise BadInput(Problem("bad_option", "recipe", found, "z_min below z_max", "give e.g. z_min=-2 z_max=4"))
     heights = recipe.z_min, recipe.z_max
     grid = BEVGrid(recipe.bev_range, *heights, recipe.voxel_size, recipe.height_bins, painted_columns(recipe))
+    if grid.side > MAX_SIDE:
+        found = f"bev_range={recipe.bev_range:g} voxel_size={recipe.voxel_size:g}"
+        expected = f"at most {MAX_SIDE} cells to a side: 2 bev_range / voxel_size"
+        raise BadInput(Problem("bad_option", "recipe", found, expected, "give a larger voxel_size"))
     if grid.side % BLOCK or abs(grid.side * grid.voxel_size - 2 * grid.bev_range) > grid.voxel_size / 1000:
         side = max(round(grid.side / BLOCK), 1) * BLOCK
         found = f"bev_range={recipe.bev_range:g} voxel_size={recipe.voxel_size:g}"
