@@ -75,25 +75,30 @@ def replacing(path: str | Path, *, sync: bool = True) -> Iterator[Path]:
 
 @contextmanager
 def filling(folder: str | Path) -> Iterator[Path]:
-    """A folder to write to, in the new or empty `folder`; without an error in the block, its content moves there.
+    """A folder to write to; without an error in the block, it becomes the new `folder`, by one rename.
 
-    With an error, nothing is left, and the same command can be run again. A folder that holds files is itself written
-    to, file by file.
+    With an error, nothing is left, and the same command can be run again. An empty `folder` that exists stays the same
+    folder, since it may be the current one: the content moves there. One that holds files is itself written to, file
+    by file.
     """
     target = Path(folder)
+    exists = target.exists()
     with writing_to(folder, expected="a new folder"):
         in_use = target.is_dir() and holds_files(target)
     if in_use:
         yield target
         return
     new = [path for path in (target, *target.parents) if not path.exists()]
-    unfinished = unfinished_beside(target / "folder")
+    unfinished = unfinished_beside(target / "folder" if exists else target)
     moved: list[Path] = []
     try:
-        make_folder(unfinished)
         with _named(unfinished, folder):
+            make_folder(unfinished)
             yield unfinished
         with writing_to(folder):
+            if not exists:
+                unfinished.rename(target)
+                return
             for entry in sorted(unfinished.iterdir()):
                 moved.append(entry.replace(target / entry.name))
             unfinished.rmdir()

@@ -83,6 +83,9 @@ def open_folder(path: Path, problems: Problems) -> Folder | None:
     with recent_listings.remember(path) as remember:
         listed = _list_folder(path, remember.places)
         remember.folder = None if listed.unlisted else listed
+    if whole := [note for note in listed.unlisted if note.file == printable(str(path))]:
+        problems.add(whole[0])  # nothing is known about it: not a folder without files
+        return None
     return listed
 
 

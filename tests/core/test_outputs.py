@@ -13,7 +13,6 @@ import pytest
 from tallymark.core.outputs import (
     UNFINISHED,
     filling,
-    holds_files,
     make_folder,
     replacing,
     write_bytes,
@@ -142,7 +141,7 @@ def test_a_folder_is_filled_as_a_whole(tmp_path: Path) -> None:
         make_folder(unfinished / "train")
         write_text(unfinished / "train" / "a.txt", "text")
         write_text(unfinished / "b.txt", "text")
-        assert not holds_files(folder)
+        assert not folder.exists()
     assert names(folder) == ["b.txt", "train"]
     assert names(folder / "train") == ["a.txt"]
 

@@ -1,0 +1,94 @@
+"""The commands that faults are tried on: each with small files, most with an earlier output to lose."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from tallymark.api import data as api_data
+from tests.faults.harness import Case
+from tests.submission.test_fuzzing import GOOD
+
+Make = Callable[[Path], None]
+SETS = {
+    "wheat": {"items": 5, "size": 64},
+    "upcalls": {"items": 4, "seconds": 12, "calls": 2000},
+    "food": {"items": 10, "size": 32, "classes": 2},
+    "lyft": {"items": 2, "samples_per_scene": 1, "beams": 8, "columns": 90, "cameras": "front"},
+    "ships": {"items": 4, "empty": 0.3},
+}
+IMAGES = (".jpg", ".png")
+SOUNDS = (".wav", ".flac")
+EARLIER = "earlier\n"
+
+
+def tables(name: str, *earlier: str) -> Make:
+    """The truth and a submission, and outputs of an earlier command."""
+
+    def make(folder: Path) -> None:
+        for file, text in zip(("truth.csv", "submission.csv"), GOOD[name], strict=True):
+            (folder / file).write_text(text)
+        for file in earlier:
+            (folder / file).write_text(EARLIER)
+
+    return make
+
+
+def data_set(name: str, *earlier: str, zipped: bool = False, model: Callable[[str, Path], Path] | None = None) -> Make:
+    """A synthetic data set in `data`, outputs of an earlier command, and a model in `run`."""
+
+    def make(folder: Path) -> None:
+        api_data.synth(name, folder / "data", seed=1, zipped=zipped, **SETS[name])
+        for file in earlier:
+            (folder / file).write_text(EARLIER)
+        if model is not None:
+            model(name, folder / "model.onnx")
+
+    return make
+
+
+def nothing(folder: Path) -> None:
+    """A neighbour that no command may touch."""
+    (folder / "mine.txt").write_text(EARLIER)
+
+
+def without_times(name: str, data: bytes) -> object:
+    """The content of an output without the time that it took."""
+    if name.endswith(".jsonl"):
+        return [
+            {key: value for key, value in json.loads(line).items() if "second" not in key}
+            for line in data.decode().splitlines()
+        ]
+    if name.endswith(("environment.json", ".html", ".md")):
+        return re.sub(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?|\d+(\.\d+)? (s|seconds|minutes)", b"", data)
+    return data
+
+
+TABLES = {
+    "check": Case("check wheat submission.csv --out out.csv --force", tables("wheat", "out.csv"), lists=("out.csv",)),
+    "repair": Case("repair ships submission.csv --out out.csv --force", tables("ships", "out.csv")),
+    "convert": Case("convert food submission.csv --form kaggle --out out.csv --force", tables("food", "out.csv")),
+    "convert-lyft": Case("convert lyft submission.csv --form nuscenes --out out.json", tables("lyft")),
+    "score": Case(
+        "score lyft truth.csv submission.csv --per-item a.csv --pairs b.csv --force", tables("lyft", "a.csv", "b.csv")
+    ),
+    "compare": Case("compare food truth.csv submission.csv submission.csv", tables("food")),
+    "new": Case("new bees --out bees", nothing),
+    "metrics": Case("export-metrics upcalls --out out.py --force", tables("upcalls", "out.py")),
+    "kit": Case("kit wheat --out kit", nothing, without=("tallymark.api.kit.download",)),
+}
+DATA = {
+    "check-wheat": Case("check wheat data --out out.csv --force", data_set("wheat", "out.csv"), lists=("out.csv",)),
+    "check-upcalls": Case("check upcalls data", data_set("upcalls")),
+    "check-lyft": Case("check lyft data", data_set("lyft")),
+    "check-zip": Case("check food data --rule num_classes=2", data_set("food", zipped=True)),
+    "folds": Case("folds wheat data --out out.csv --force --folds 2", data_set("wheat", "out.csv")),
+    "explore": Case("explore wheat data --out out.html --force", data_set("wheat", "out.html"), media=IMAGES),
+    "explore-upcalls": Case("explore upcalls data --out out.html", data_set("upcalls"), media=SOUNDS),
+    "synth-wheat": Case("synth wheat data --items 3 size=64", nothing),
+    "synth-upcalls": Case("synth upcalls data --items 3 seconds=4 calls=2000", nothing),
+    "synth-zip": Case("synth food data --items 10 --zip size=32 classes=2", nothing),
+    "synth-lyft": Case("synth lyft data --items 2 samples_per_scene=1 beams=8 columns=90 cameras=front", nothing),
+}
