@@ -19,6 +19,7 @@ from tallymark.core.outputs import filling, holds_files, make_folder, write_byte
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.registry import Challenge, challenge
 from tallymark.inference.run import MODEL, SCORE
+from tallymark.io.regular import read_regular
 
 SUBMISSION = "submission.csv"
 """The name of the submission where the organisers want no certain one."""
@@ -165,4 +166,4 @@ def _write_json(path: Path, value: object) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    write_bytes(target, source.read_bytes())
+    write_bytes(target, read_regular(source))

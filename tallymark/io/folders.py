@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 import unicodedata
@@ -185,7 +186,7 @@ def relative_path(path: Path, root: Path) -> Path:
 
 def test_folder(folder: Path) -> Path:
     """The folder of a data set that a submission is about: its test folder, or archive, if there is exactly one."""
-    tests = {path for path in folder.glob("test*") if path.is_dir()} if folder.is_dir() else set()
+    tests = {path for path in subfolders(folder) if path.name.startswith("test")}
     if not tests:
         listed = open_folder(folder, Problems())
         for file in () if listed is None else listed.files:
@@ -201,12 +202,21 @@ def test_folder(folder: Path) -> Path:
 def tables_at(folder: Path, pattern: str) -> list[Path]:
     """The tables at the top of a folder or an archive whose names match a pattern, also those packed by themselves."""
     if folder.is_dir():
-        plain = sorted(folder.glob(pattern))
-        packed = [packed_table(path) for path in sorted(folder.glob(f"{pattern}{SUFFIX}"))]
+        plain = _matching(folder, pattern)
+        packed = [packed_table(path) for path in _matching(folder, f"{pattern}{SUFFIX}")]
         known = {path.name for path in plain}
         return plain + [path for path in packed if path is not None and path.name not in known]
     listed = open_folder(folder, Problems())
     return [] if listed is None else [path for path in listed.files if path.parent == folder and path.match(pattern)]
+
+
+def _matching(folder: Path, pattern: str) -> list[Path]:
+    """What a folder has under names of a pattern, sorted; nothing if it cannot be listed."""
+    try:
+        names = fnmatch.filter((path.name for path in folder.iterdir()), pattern)
+    except OSError:
+        return []
+    return [folder / name for name in sorted(names)]
 
 
 def split_of_path(path: Path, root: Path, default: str = "train") -> str:

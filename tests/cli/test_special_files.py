@@ -121,11 +121,42 @@ def test_a_pipe_among_the_pages_of_a_journal_is_passed_over(sets: Path, tmp_path
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
 
 
+def test_a_folder_that_cannot_be_listed_costs_itself_only(
+    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "photos"
+    (folder / "closed").mkdir(parents=True)
+    for path in sorted((sets / "wheat" / "test").glob("*.jpg"))[:3]:
+        shutil.copy(path, folder)
+    scan = os.scandir
+
+    def refuse(path: str) -> object:
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    checked = json.loads(run("check", "wheat", folder, "--json", code=2))
+    assert (checked["items"], checked["counts"]) == (3, {"unreadable_folder": 1})
+    run("explore", "wheat", folder, "--out", tmp_path / "page.html")
+    assert "unreadable_folder" in (tmp_path / "page.html").read_text()
+    model = untrained("wheat", tmp_path / "model.onnx")
+    assert "unreadable_folder" in run("predict", model, folder, "--out", tmp_path / "submission.csv")
+    assert "3 items" in run("check", "wheat", tmp_path / "submission.csv")
+    printed = run("check", "wheat", tmp_path / "submission.csv", "--against", folder, code=2)
+    assert "unreadable_folder" in printed  # ids that are not known cannot be missed
+
+
 def test_special_files_as_recipes_and_weights(tmp_path: Path) -> None:
+    import torch
+
     from tallymark.detector.weights import read_state
     from tallymark.modalities import read_recipe
+    from tallymark.training.checkpoint import load_checkpoint
 
     os.mkfifo(tmp_path / "pipe")
     for read in (read_recipe, read_state):
         with pytest.raises(BadInput, match="a pipe"):
             read(tmp_path / "pipe")
+    with pytest.raises(BadInput, match="a pipe"):
+        load_checkpoint(tmp_path / "pipe", {}, torch.device("cpu"))
