@@ -25,6 +25,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
 from tallymark.inference.clip_probabilities import clip_probabilities
 from tallymark.inference.image_sizes import refuse_sizes
+from tallymark.inference.outage import stop_training
 from tallymark.inference.predictor import PredictionResult, Predictor
 from tallymark.inference.read_items import only_read
 from tallymark.inference.run import MODEL, Run
@@ -216,6 +217,7 @@ def _pseudo_labelled(run: str, name: str, folder: PathLike, rule_options: Option
         raise BadInput(Problem("no_unlabelled", str(folder), found, "items without truth", remedy))
     unlabelled = catalog.select(~catalog.labelled).with_media()
     result = only_read(predictor.predict(unlabelled))
+    stop_training(result.problems)
     problems.merge(unlabelled.notes)
     problems.merge(result.problems)
     truth = result.predictions

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.outputs import write_text
+from tallymark.core.problems import BadInput
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
@@ -124,12 +124,18 @@ def _truth(labelled: Catalog) -> Annotations[Any]:
 
 
 def _image_sizes(catalog: Catalog) -> np.ndarray:
-    """Width and height of each image (n, 2): as stated in the tables, else of the file; nan if it is unreadable."""
+    """Width and height of each image (n, 2): as stated in the tables, else of the file; nan if it is damaged.
+
+    A `BadInput` if a disk or a share fails to read it.
+    """
     sizes = np.full((len(catalog), 2), np.nan) if catalog.size is None else catalog.size.copy()
     for at in np.flatnonzero(np.isnan(sizes).any(axis=1)).tolist():
         if (path := catalog.path(at)) is not None:
-            with suppress(BadMedia):  # unreadable images are reported by `check`
+            try:
                 sizes[at] = image_size(path)
+            except BadMedia as bad:  # damaged images are reported by `check`
+                if bad.transient:
+                    raise BadInput(catalog.unread(at, bad)) from None
     return sizes
 
 

@@ -11,7 +11,7 @@ from tallymark.core.humanize import plural
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.data.catalog import Catalog
 from tallymark.io.archives import open_file
-from tallymark.io.media import READ_FAILED, BadMedia
+from tallymark.io.media import READ_FAILED, RESUME_REMEDY, BadMedia
 
 IN_A_ROW = 20
 """Items that fail one after the other, before others are tried to see whether the folder is gone."""
@@ -19,7 +19,6 @@ TRIED = 5
 """Items that are tried then, from the whole catalog."""
 
 AGAIN = "run the same command again; with --journal FOLDER, it keeps what is done"
-RESUME = "resume: the same command with --resume"
 
 
 class Outage:
@@ -81,5 +80,5 @@ def stop_training(problems: Problems) -> None:
     failed = Problems(EVERY)
     for problem in problems:
         if problem.kind == READ_FAILED:
-            failed.add(replace(problem, remedy=f"check the disk or the connection to it, then {RESUME}"))
+            failed.add(replace(problem, remedy=RESUME_REMEDY))
     failed.raise_if_any()

@@ -24,9 +24,9 @@ from tallymark.detector.tta import tta_transforms
 from tallymark.geometry.poses import Poses, concat_poses, transform_cuboids
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.execution import Execution
-from tallymark.inference.outage import AGAIN, RESUME, Outage, failed_items, stop_training
+from tallymark.inference.outage import AGAIN, Outage, failed_items, stop_training
 from tallymark.inference.time_limit import LATE
-from tallymark.io.media import READ_FAILED, BadMedia
+from tallymark.io.media import READ_FAILED, RESUME, BadMedia
 from tallymark.modalities import modality_of
 from tallymark.modalities.base import UNREADABLE, InputPlan, ModelInput, Tile
 

@@ -24,6 +24,9 @@ THUMBNAIL = 48
 
 READ_FAILED = "read_failed"
 """The kind of problem of a file that a disk or a share failed to read: that says nothing about the file."""
+RESUME = "resume: the same command with --resume"
+RESUME_REMEDY = f"check the disk or the connection to it, then {RESUME}"
+"""What to do after a training stopped at such a file."""
 
 
 class BadMedia(Exception):

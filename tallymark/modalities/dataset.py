@@ -11,7 +11,7 @@ import numpy as np
 
 from tallymark.core.problems import EVERY, BadInput, Problems
 from tallymark.data.catalog import Catalog
-from tallymark.io.media import BadMedia
+from tallymark.io.media import RESUME_REMEDY, BadMedia
 from tallymark.modalities.base import Detect
 from tallymark.modalities.sample import Sample
 
@@ -85,8 +85,7 @@ class CachedDataset(ABC, Generic[T]):
             decoded = self.decode(item)
         except BadMedia as bad:
             if bad.transient:  # without it, this would be another training
-                remedy = "check the disk or the connection to it, then resume: the same command with --resume"
-                raise BadInput(replace(self.catalog.unread(item, bad), remedy=remedy)) from None
+                raise BadInput(replace(self.catalog.unread(item, bad), remedy=RESUME_REMEDY)) from None
             self.note(item, bad)
             with self._lock:
                 self._bad.add(item)

@@ -13,8 +13,9 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.detector.network import Network
 from tallymark.detector.outputs import Outputs
-from tallymark.inference.outage import RESUME, stop_training
+from tallymark.inference.outage import stop_training
 from tallymark.inference.pipeline import Model, infer
+from tallymark.io.media import RESUME
 from tallymark.modalities.base import Detect
 
 

@@ -13,9 +13,10 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import LabelledCatalog
 from tallymark.detector.network import Network
 from tallymark.inference.candidates import Candidates
-from tallymark.inference.outage import RESUME, stop_training
+from tallymark.inference.outage import stop_training
 from tallymark.inference.pipeline import infer
 from tallymark.inference.tuning import Rule, tune
+from tallymark.io.media import RESUME
 from tallymark.training.adapter import as_model
 
 

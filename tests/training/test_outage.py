@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import tallymark
 from tallymark.api.models import find_preset
 from tallymark.core.problems import EVERY, BadInput, Problems
 from tallymark.detector.coders import CODERS
+from tallymark.formats.coco_writer import write_coco_boxes
 from tallymark.inference.pipeline import infer_outputs
 from tallymark.io import archives
 from tallymark.modalities import modality_of
@@ -103,6 +105,23 @@ def test_a_recording_that_a_disk_fails_to_read_stops_a_training(sets: Path, monk
     monkeypatch.setattr(soundfile.SoundFile, "read", failing)
     with pytest.raises(BadInput, match="system error after 0 of"):
         modality_of(recipe).dataset(catalog, recipe)
+
+
+def test_neither_the_scale_of_a_training_nor_coco_lack_images_because_a_disk_fails(
+    sets: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    catalog = tallymark.read("wheat", sets / "wheat").with_truth().select(np.arange(3))
+    catalog = replace(catalog, size=None)
+    recipe = find_preset("wheat", "tiny")
+
+    def failing(path: Path) -> Any:
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(path))
+
+    monkeypatch.setattr("tallymark.io.images.open_file", failing)
+    with pytest.raises(BadInput, match="--resume"):
+        modality_of(recipe).training_scale(catalog, recipe, np.ones(1), None)
+    with pytest.raises(BadInput, match="stale file handle"):
+        write_coco_boxes(catalog, tmp_path / "coco.json")
 
 
 def test_points_are_not_left_unpainted_because_a_disk_fails(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,16 +8,17 @@ photograph of 4000 px may show four times the ground, or the same ground in fine
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tallymark.core.problems import BadInput
 from tallymark.core.stored import a_list, a_mapping, a_number, a_number_or_none
 from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.coders import CODERS
 from tallymark.io.ground_resolution import ground_sampling_distance
-from tallymark.io.media import BadMedia
+from tallymark.io.media import RESUME_REMEDY, BadMedia
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.image.sizes import read_sizes
 
@@ -102,7 +103,11 @@ def training_scale(
     with_file = np.flatnonzero(catalog.files.is_not_null().to_numpy())
     chosen = with_file[np.unique(np.linspace(0, len(with_file) - 1, MAX_FILES).astype(int))] if len(with_file) else []
     some = catalog.select(np.asarray(chosen, np.int64))
-    longer = read_sizes(some).max(axis=1, initial=0)
+    failed = dict[int, BadMedia]()
+    longer = read_sizes(some, failed).max(axis=1, initial=0)
+    metres = read_gsd(some, gsd, failed)
+    for item, bad in failed.items():
+        raise BadInput(replace(some.unread(item, bad), remedy=RESUME_REMEDY))
     known = longer > 0
     scale = recipe.image_size / np.where(known, longer, np.nan)
     area = CODERS[recipe.task].from_truth(some.truth.shapes).area
@@ -118,7 +123,7 @@ def training_scale(
     if len(sides) > MAX_SIDES:
         sides = np.unique(np.quantile(longer[known], np.linspace(0, 1, MAX_SIDES)).astype(int))
     low, high = np.quantile(longer[known], [0.1, 0.9])
-    metres = read_gsd(some, gsd) / scale
+    metres = metres / scale
     return TrainingScale(
         longer_sides=tuple(sides.tolist()),
         pixel_scale=round(float(np.median(scale[known])), 5) if high <= ONE_SIZE * low else None,
