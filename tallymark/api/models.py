@@ -17,6 +17,7 @@ from tallymark.api.score import write
 from tallymark.api.submission_rows import expected_rows
 from tallymark.core.humanize import plural
 from tallymark.core.options import parse_options
+from tallymark.core.outputs import writing
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, nearest
 from tallymark.core.recipe import Recipe
@@ -123,10 +124,11 @@ def train(
         gsd=gsd,
         against_rules=tuple(f"{one.found} ({one.file})" for one in warnings),
     )
-    result = training.train(plan)
-    if result is not None:
-        write_acknowledgements(Path(out), what, chosen, folder, extra_data, pseudo, warnings)
-        _write_reports(result)
+    with writing(remedy="free some space or check the disk, then resume: the same command with --resume"):
+        result = training.train(plan)
+        if result is not None:
+            write_acknowledgements(Path(out), what, chosen, folder, extra_data, pseudo, warnings)
+            _write_reports(result)
     return result
 
 

@@ -14,9 +14,10 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
-from tallymark.core.problems import BadInput, Problem
+from tallymark.core.problems import BadInput, Problem, Problems
 
 REMEDIES = {
     errno.ENOSPC: "free some space, or name a folder on another disk",
@@ -149,6 +150,20 @@ def writing_to(path: str | Path, *, expected: str = "a file that can be written"
     except OSError as error:
         below = isinstance(error.filename, str) and Path(path) in Path(error.filename).parents
         raise BadInput(cannot_write(error.filename if below else path, error, expected)) from error
+
+
+@contextmanager
+def writing(*, remedy: str) -> Iterator[None]:
+    """Failures to write, with another remedy: where work can be resumed, it is not to be begun anew elsewhere."""
+    try:
+        yield
+    except BadInput as bad:
+        if "cannot_write" not in bad.problems.counts:
+            raise
+        problems = Problems()
+        for problem in bad.problems:
+            problems.add(replace(problem, remedy=remedy) if problem.kind == "cannot_write" else problem)
+        raise BadInput(problems) from bad
 
 
 def cannot_write(path: str | Path, error: OSError, expected: str = "a file that can be written") -> Problem:

@@ -73,6 +73,7 @@ def test_a_training_that_ran_out_of_space_is_resumed(disk: Path, sets: Path) -> 
     printed = run(*words, code=2)
     assert "cannot_write" in printed
     assert "checkpoint.pt" in printed
+    assert "the same command with --resume" in printed
     before = contents(disk / "run")
     assert {"recipe.toml", "environment.json"} <= before.keys()
     assert not [name for name in before if "unfinished" in name]
