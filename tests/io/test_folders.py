@@ -116,8 +116,11 @@ def test_an_item_in_two_splits_has_the_truth_of_the_first(sets: Path, tmp_path: 
 def test_a_table_of_calls_in_other_columns_is_noted(sets: Path, tmp_path: Path) -> None:
     folder = copy_of(sets, "upcalls", tmp_path)
     path = folder / "annotations_train.csv"
-    path.write_text(path.read_text().replace(",", ";"))
+    text = path.read_text()
+    path.write_text(text.replace("filename", "sound", 1))
     assert tallymark.read("upcalls", folder).notes.counts == {"unused_table": 1}
+    path.write_text(text.replace(",", ";"))
+    assert tallymark.check("upcalls", folder).problems.counts == {"bad_header": 1}
 
 
 def test_recordings_of_one_name_in_different_folders_are_all_kept(tmp_path: Path) -> None:
