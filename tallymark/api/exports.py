@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.api.data import PathLike
-from tallymark.core.outputs import filling
+from tallymark.core.outputs import filling, holds_files
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
@@ -175,7 +175,7 @@ class Exports:
         files = [self.counts, self.objects, self.days, self.plot]
         refuse_outputs(files, filled=[self.raven, self.audacity, self.clips, self.draw], force=True)
         for folder, noun in ((self.clips, "clips"), (self.draw, "drawings")):
-            if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            if folder is not None and folder.exists() and (not folder.is_dir() or holds_files(folder)):
                 remedy = f"name a new folder: {noun} of two runs would be mixed up"
                 raise BadInput(Problem("not_empty", str(folder), "files", "a new or empty folder", remedy))
 

@@ -17,7 +17,7 @@ from tallymark.api.score import score
 from tallymark.core.console import show_problems, show_table
 from tallymark.core.humanize import plural
 from tallymark.core.options import SceneOptions
-from tallymark.core.outputs import make_folder, write_bytes, writing_to
+from tallymark.core.outputs import holds_files, make_folder, write_bytes, writing_to
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, all_challenges, challenge
 
@@ -63,7 +63,7 @@ def run(names: Sequence[str], out: Path, console: Console, **recipe: Any) -> Non
 
 
 def _claim(out: Path) -> None:
-    if out.exists() and not (out / MARK).exists() and (not out.is_dir() or any(out.iterdir())):
+    if out.exists() and not (out / MARK).exists() and (not out.is_dir() or holds_files(out)):
         expected, remedy = "a new folder, or one of an earlier demo", "name a new folder with --out"
         raise BadInput(Problem("not_empty", str(out), "other files", expected, remedy))
     write_bytes(make_folder(out) / MARK, b"")

@@ -217,3 +217,14 @@ def test_errors_of_the_system_are_not_taken_for_failures_to_write(
     printed = run(*words(("check", "wheat", "{submission}")), code=2)
     assert all(text in printed for text in said)
     assert "cannot_write" not in printed
+
+
+def test_what_a_kill_has_left_is_neither_read_nor_in_the_way(tmp_path: Path) -> None:
+    words = ("synth", "wheat", tmp_path / "data", "--items", "3", "size=64")
+    run(*words)
+    half = tmp_path / "killed" / f".folder.1-0{UNFINISHED}"
+    half.parent.mkdir()
+    (tmp_path / "data").rename(half)
+    assert "empty_folder" in run("check", "wheat", half.parent, code=2)
+    run(*words[:2], half.parent, *words[3:])
+    assert "3 items" in run("check", "wheat", half.parent)
