@@ -23,6 +23,10 @@ NAMES_KEY = re.compile(r"\bnames[\"']?\s*:")
 """Only YAML files with such a key are parsed: others in the folder are not about classes."""
 NAME_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "timestamp")}
 """YAML types of plain scalars that are read as text."""
+BRACKET = re.compile(r"[\[\]{}]")
+DEEPEST = 50
+LARGEST_YAML = 1 << 22
+"""Characters of the largest YAML file that is read: parsing takes seconds for each million."""
 NULL = "tag:yaml.org,2002:null"
 REMEDY = "list the class names under names:, in order from class 0, in quotes where they have special characters"
 
@@ -31,7 +35,10 @@ def read_class_names(listed: Folder, problems: Problems) -> tuple[str, ...]:
     """The class names in order, from class 0; empty if no file has them."""
     for path in sorted(listed.ending({".yaml", ".yml"}), key=lambda path: (len(path.parts), path)):
         text = read_text(path, problems)
-        if text is not None and NAMES_KEY.search(text):
+        if text is not None and len(text) > LARGEST_YAML:
+            found, expected = f"{len(text):,} characters", "a YAML file with class names"
+            problems.add(Problem("too_large", str(path), found, expected, "keep the class names only"))
+        elif text is not None and NAMES_KEY.search(text):
             names = _names_of_yaml(path, text, problems)
             if names is not None:
                 return names
@@ -45,6 +52,8 @@ def _names_of_yaml(path: Path, text: str, problems: Problems) -> tuple[str, ...]
     import yaml
 
     try:
+        if _is_deep(text):
+            raise RecursionError
         node = _value_of_names(yaml.compose(text, Loader=yaml.SafeLoader))
     except yaml.YAMLError as error:
         found, line = _syntax_error(error, text)
@@ -73,6 +82,16 @@ def _names_of_yaml(path: Path, text: str, problems: Problems) -> tuple[str, ...]
     return tuple(names)
 
 
+def _is_deep(text: str) -> bool:
+    """Whether lists are nested deeper than in any list of names: PyYAML takes seconds to find that out."""
+    depth = 0
+    for bracket in BRACKET.finditer(text):
+        depth += 1 if bracket[0] in "[{" else -1
+        if depth > DEEPEST:
+            return True
+    return "- " * DEEPEST in text
+
+
 def _value_of_names(root: yaml.Node | None) -> yaml.Node | None:
     """The value of `names` in a YAML document; None if it has no such key."""
     import yaml
@@ -96,9 +115,14 @@ def _numbered(path: Path, node: yaml.MappingNode, problems: Problems) -> list[tu
 
 def _name(node: yaml.Node, number: int) -> str:
     """The class name that a scalar node holds, as it is written."""
-    if not isinstance(node.value, str) or node.tag not in NAME_TAGS or not node.value.strip():
+    if not isinstance(node.value, str) or node.tag not in NAME_TAGS or not node.value.strip() or _is_broken(node.value):
         raise _invalid(node, f"the name of class {number}, plain or in quotes")
     return node.value
+
+
+def _is_broken(name: str) -> bool:
+    """Whether a name has half a character, as the escape \\ud800 writes it: no text file could hold it."""
+    return any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def _invalid(node: yaml.Node, expected: str) -> ParseError:

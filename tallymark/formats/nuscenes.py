@@ -20,6 +20,7 @@ from tallymark.data.items import Items
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import quaternion_from_yaw, yaw_from_quaternion
 from tallymark.io.json_text import REMEDY, BadJson, parse_json, read_json_text, show
+from tallymark.io.nuscenes_tables import LARGEST, SMALLEST
 
 META = {"use_camera": False, "use_lidar": True, "use_radar": False, "use_map": False, "use_external": False}
 """The sensors that the detections are based on."""
@@ -114,7 +115,7 @@ def read_nuscenes(
 
 def _faults(table: np.ndarray, label: np.ndarray) -> np.ndarray:
     """The kind of problem of each row of numbers and its class; empty if there is none."""
-    not_finite = ~np.isfinite(table).all(axis=1) | (table[:, 6:10] == 0).all(axis=1)
+    not_finite = ~(np.abs(table) < LARGEST).all(axis=1) | (np.abs(table[:, 6:10]) < SMALLEST).all(axis=1)
     flat = table[:, 3:6].min(axis=1, initial=1) <= 0
     return np.select([not_finite, flat, label < 0], ["not_a_number", "nonpositive_size", "unknown_class"], "")
 

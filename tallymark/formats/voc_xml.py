@@ -85,6 +85,10 @@ def parse_voc(path: Path, data: bytes, problems: Problems, item: str | None = No
         found, remedy = expat.errors.messages[error.code], "write the file again, or remove it"
         problems.add(Problem("bad_xml", str(path), found, "a Pascal VOC file", remedy, line=error.lineno, item=item))
         return None
+    except (LookupError, ValueError) as error:  # an encoding that it names, and that is unknown
+        remedy = "write the file again, in UTF-8"
+        problems.add(Problem("bad_xml", str(path), str(error), "a Pascal VOC file", remedy, line=1, item=item))
+        return None
     except ParseError as bad:
         problems.add(bad.at(path, parser.CurrentLineNumber, item))
         return None

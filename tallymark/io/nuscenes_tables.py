@@ -86,6 +86,9 @@ REFERENCES = [
 CHUNK = 1 << 24
 BETWEEN = re.compile(rb"\}\s*,\s*\{")
 GAP = re.compile(r"[\s,]*")
+LIST_START, LIST_END = re.compile(rb"\s*\[\s*[{\]]"), re.compile(rb"[}\[]\s*\]\s*$")
+LARGEST, SMALLEST = 1e100, 1e-100
+"""Bounds of coordinates and rotations: products of numbers beyond them are infinite, or 0."""
 HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
 """An escape that may be half of a character, which polars would replace by another."""
 EXPECTED, REMEDY = "a list of objects", "unzip it again; the rows before the error are used"
@@ -131,11 +134,13 @@ class _Doubtful(Exception):
 
 
 def _read_chunk(chunk: bytes, schema: Schema) -> pl.DataFrame:
-    """The columns of lines of one object each. Of a key that occurs twice, polars would keep one silently."""
+    """The columns of lines of one object each. Polars would keep one of two keys, and write a list as a text."""
     if HALF_CHARACTER.search(chunk):
         raise _Doubtful
     table = pl.read_ndjson(chunk, schema=schema)
-    if any(chunk.count(f'"{name}"'.encode()) > table.height for name in schema):
+    repeated = any(chunk.count(f'"{name}"'.encode()) > table.height for name in schema)
+    texts = table.select(pl.col(pl.String).str.contains("^[{\\[]").any())
+    if repeated or True in texts.rows()[0]:
         raise _Doubtful
     return table
 
@@ -145,7 +150,7 @@ def _is_list(path: Path) -> bool:
     with open_file(path) as file:
         start = file.read(64)
         file.seek(-min(64, file_status(path)[0]), os.SEEK_END)
-        return start.lstrip().startswith(b"[") and file.read().rstrip().endswith(b"]")
+        return LIST_START.match(start) is not None and LIST_END.search(file.read()) is not None
 
 
 def _objects(path: Path) -> Iterator[bytes]:
@@ -228,10 +233,10 @@ def _valid_rows(table: pl.DataFrame, path: Path, problems: Problems) -> pl.DataF
         bad = pl.lit(False) if name in OPTIONAL else pl.col(name).is_null()
         if name in VECTORS:
             values = pl.col(name).list
-            finite = values.eval(pl.element().is_finite().fill_null(False)).list.all()
+            finite = values.eval((pl.element().abs() < LARGEST).fill_null(False)).list.all()
             bad = bad | (values.len() != VECTORS[name]) | ~finite.fill_null(False)
         if name == "rotation":
-            bad = bad | (pl.col(name).list.eval(pl.element().abs()).list.sum() == 0)
+            bad = bad | (pl.col(name).list.eval(pl.element().abs()).list.sum() < SMALLEST)
         if name == "camera_intrinsic":
             rows = pl.col(name).list
             threes = rows.eval(pl.element().list.len().fill_null(0) == 3).list.all()
