@@ -13,8 +13,9 @@ from typing import BinaryIO
 from tallymark.io.archives import file_status, open_file
 from tallymark.io.media import BadMedia
 
-STREAMED_SIZES = {0, 0xFFFFFFFF, *range(0x7FFFF000, 0x7FFFF100)}
-"""Sizes in headers of streamed files, whose length was unknown; SoX writes 2 GiB less a page, and the header."""
+STREAMED_SIZES = {0, *range(0xFFFFFF00, 1 << 32), *range(0x7FFFF000, 0x7FFFF100)}
+"""Sizes in headers of streamed files, whose length was unknown: all ones, or what SoX takes, 2 GiB less a page; of the
+samples, less the header."""
 LARGEST_SIZE = 1 << 60
 """Larger ones, in 64 bits, stand for an unknown length too."""
 SIZE_TOLERANCE = 8
