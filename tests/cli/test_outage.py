@@ -297,3 +297,23 @@ def test_images_that_fail_while_they_are_measured_are_not_shown_at_another_scale
     found = json.loads(run("predict", "wheat", share.folder, "--json", code=2))
     assert [(problem["kind"], problem["item"]) for problem in found["problems"]] == [("read_failed", "000")]
     assert "1 of 2 images could not be read" in " ".join(found["notes"])
+
+
+def test_check_and_explore_tell_a_disk_that_fails_from_files_that_are_damaged(
+    share: Share, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in sorted(share.folder.iterdir())[3:]:
+        path.unlink()
+    (share.folder / "001.png").write_bytes(b"not an image")
+    read = archives.read_bytes
+
+    def failing(path: Path) -> bytes:
+        if path.stem == "000":
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return read(path)
+
+    monkeypatch.setattr(archives, "read_bytes", failing)
+    checked = json.loads(run("check", "wheat", share.folder, "--json", code=2))
+    assert checked["counts"] == {"read_failed": 1, "corrupt_media": 1}
+    run("explore", "wheat", share.folder, "--out", tmp_path / "page.html")
+    assert "input/output error" in (tmp_path / "page.html").read_text()

@@ -20,6 +20,7 @@ from tallymark.api.models import find_preset, open_model
 from tallymark.core.outputs import cannot_write
 from tallymark.core.problems import BadInput
 from tallymark.data.annotations import Annotations
+from tallymark.data.items import Items
 from tallymark.detector.coders import CODERS
 from tallymark.inference import journal, journal_pages
 from tallymark.inference.candidates import Candidates
@@ -226,20 +227,24 @@ FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
 
 
 @pytest.mark.parametrize("forgery", FORGED)
-def test_pages_with_other_columns_are_inferred_again(
-    forgery: str, counting: CountingModel, images: Path, tmp_path: Path
-) -> None:
-    expected, _ = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
-    page = min((tmp_path / "journal").glob("*/*.page"), key=lambda path: -path.stat().st_size)
+def test_pages_with_other_columns_are_not_read(forgery: str, tmp_path: Path) -> None:
+    """Even with a right checksum; and what is not read is inferred again."""
+    recipe = find_preset("wheat", "small")
+    items = Items.of(["one", "two"])
+    shapes = CODERS[recipe.task].decode(np.ones(3), np.ones(3), np.zeros((3, 4)))
+    objects: Any = Annotations.from_rows(
+        items, np.array([0, 0, 1]), shapes, label=np.zeros(3, np.int64), score=np.full(3, 0.5)
+    )
+    page = tmp_path / "a.page"
+    write_page(page, Candidates(objects, np.ones((2, 2)), np.ones(2)))
+    assert read_page(page, recipe, ()) is not None
     with np.load(BytesIO(page.read_bytes()[len(journal_pages.MARK) + 32 :])) as stored:
         columns = dict(stored)
     FORGED[forgery](columns)
     content = BytesIO()
     np.savez(content, **columns)
     page.write_bytes(journal_pages.MARK + journal_pages._checksum(page, content.getvalue()) + content.getvalue())
-    found, inferred = counting.predict(images, tmp_path / "journal", score_threshold=0.0)
-    assert inferred >= 1
-    _assert_same(found.candidates, expected.candidates)
+    assert read_page(page, recipe, ()) is None
 
 
 def test_a_page_that_would_take_all_memory_is_not_read(
