@@ -21,7 +21,9 @@ UNNOTICED_CUTS = {".bin", ".mp3"}
 IMAGES = ("x.jpg", "x.png", "x.tif", "x-lzw.tif", "x.webp", "x.bmp", "x-gray16.png")
 SOUNDS = ("x.wav", "x-24.wav", "x-float.wav", "x-rf64.wav", "x.flac", "x.ogg", "x.mp3", "x.aiff", "x.opus")
 GOOD = ("good-1", "good-2")
-QUICK = ("image_size=64", "tta=1", "score_threshold=0.01")
+PREDICTED = {"images": (".jpg", "wheat"), "sounds": (".flac", "upcalls.onnx")}
+"""Kinds of media that are predicted: the suffix of the good ones, and the model."""
+QUICK = {"images": ("image_size=64", "tta=1", "score_threshold=0.01"), "sounds": ("score_threshold=0.01",)}
 
 
 def _write_images(folder: Path) -> None:
@@ -94,20 +96,31 @@ def _rows(submission: Path) -> dict[str, str]:
     return rows
 
 
+def _predict(base: Path, kind: str, data: Path, out: Path) -> list[str]:
+    model = PREDICTED[kind][1]
+    named = str(base / model) if model.endswith(".onnx") else model
+    return ["predict", named, str(data), "--out", str(out), *QUICK[kind]]
+
+
 class Media:
     """A damaged file beside two good ones."""
 
     def make_base(self, base: Path) -> None:
+        from tests.untrained import untrained  # PyTorch, which only the base needs
+
         _write_images(base / "images")
         _write_sounds(base / "sounds")
         _write_sweeps(base / "sweeps")
-        good = base / "good"
-        good.mkdir()
-        for name in GOOD:
-            (good / f"{name}.jpg").write_bytes((base / "images" / "x.jpg").read_bytes() + name.encode())
-        submission = base / "good.csv"
-        done = run(["predict", "wheat", str(good), "--out", str(submission), *QUICK])
-        assert done.accepted, done.output
+        for kind, (suffix, model) in PREDICTED.items():
+            good = base / f"good-{kind}"
+            good.mkdir()
+            for name in GOOD:
+                (good / f"{name}{suffix}").write_bytes((base / kind / f"x{suffix}").read_bytes())
+            if model.endswith(".onnx"):
+                untrained("upcalls", base / model)
+            done = run(_predict(base, kind, good, base / f"{kind}.csv"))
+            assert done.accepted, done.output
+            assert all(row.strip() for row in _rows(base / f"{kind}.csv").values()), "nothing to compare"
 
     def make(self, rng: Random, base: Path, folder: Path) -> Case:
         kind = rng.choice(("images", "images", "sounds", "sounds", "sweeps"))
@@ -122,13 +135,12 @@ class Media:
         damaged.write_bytes(mutate(original, rng, BYTES))
         challenge = {"images": "wheat", "sounds": "upcalls", "sweeps": "lyft"}[kind]
         commands = [(["check", challenge, str(data), "--json"], noticed(damaged, original, 3))]
-        if kind == "images" and rng.random() < 0.4:
+        if kind in PREDICTED and rng.random() < 0.4:
             for path in data.glob("good-*"):
                 path.unlink()
-            link_tree(base / "good", data)
+            link_tree(base / f"good-{kind}", data)
             out = folder / "submission.csv"
-            argv = ["predict", "wheat", str(data), "--out", str(out), *QUICK]
-            commands.append((argv, same_rows(out, _rows(base / "good.csv"))))
+            commands.append((_predict(base, kind, data, out), same_rows(out, _rows(base / f"{kind}.csv"))))
         return Case(f"{kind}: {source.name}", commands)
 
 

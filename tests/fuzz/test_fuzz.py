@@ -14,15 +14,9 @@ from tests.fuzz.runner import seeded
 from tests.sets import make_once
 
 SHARE = {
-    "submissions": 40,
-    "truths": 40,
-    "results": 30,
-    "drives": 8,
-    "archives": 30,
-    "lists": 40,
-    "options": 30,
-    "models": 8,
-}
+    "submissions": 40, "truths": 40, "results": 30, "annotations": 40, "drives": 5, "media": 10, "archives": 30,
+    "lists": 30, "options": 20, "models": 5, "journals": 5,
+}  # fmt: skip
 """Cases of each family."""
 
 
