@@ -14,6 +14,7 @@ from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, challenge
 from tallymark.data.catalog import Catalog
 from tallymark.data.exclusions import read_exclusions
+from tallymark.data.usable_ids import with_usable_ids
 from tallymark.formats.unread import find_unread
 from tallymark.io.folders import Folder, open_folder
 
@@ -54,6 +55,7 @@ def read_folder(
     found = Problems(EVERY)
     reader = what.module("read")
     catalog: Catalog | None = reader.read(folder, rule_options, found)
+    catalog = None if catalog is None else with_usable_ids(catalog)
     if (listed := open_folder(folder, Problems())) is not None:
         catalog = _with_remarks(catalog, listed, getattr(reader, "FORMATS", ""), found)
     if exclusions is None:

@@ -133,6 +133,36 @@ def test_odd_ids_in_a_table_are_no_bug(name: str, header: str, row: str, sets: P
         assert ended.output.replace("\n", "").isprintable(), command
 
 
+def test_ids_of_json_that_no_table_can_hold_are_left_out(photos: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "coco"
+    folder.mkdir()
+    names = [
+        "good.jpg",
+        "other.jpg",
+        "a\nb.jpg",
+        " c.jpg",
+        "\x1b[2J.jpg",
+        "..",
+        "../../x.jpg",
+        "/etc/hostname",
+        "y" * 300,
+    ]
+    for name in names[:2]:
+        shutil.copy(photos / "good.jpg", folder / name)
+    images = [{"id": at, "file_name": name, "width": 192, "height": 192} for at, name in enumerate(names)]
+    objects = [{"id": at, "image_id": at, "category_id": 1, "bbox": [1, 2, 30, 40]} for at in range(len(names))]
+    document = {"images": images, "annotations": objects, "categories": [{"id": 1, "name": "\x1b[31mhead"}]}
+    (folder / "instances.json").write_text(json.dumps(document))
+    checked = json.loads(run("check", "wheat", folder, "--json", code=2))
+    assert checked["counts"]["bad_name"] == 3
+    model = untrained("wheat", tmp_path / "model.onnx")
+    words = ["--out", tmp_path / "out.csv", "--draw", tmp_path / "drawn", "--split", "all"]
+    printed = run("predict", model, folder, *words)
+    assert printed.replace("\n", "").isprintable()
+    assert sorted(path.name for path in (tmp_path / "drawn").iterdir()) == ["good.jpg", "other.jpg"]
+    assert "valid" in run("check", "wheat", tmp_path / "out.csv")
+
+
 def test_an_odd_root_is_named(sets: Path, tmp_path: Path) -> None:
     root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xe9"))
     shutil.copytree(sets / "wheat" / "test", root)
