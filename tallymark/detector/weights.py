@@ -49,29 +49,30 @@ def load_backbone(backbone: nn.Module, source: str) -> dict[str, Tensor]:
     return state
 
 
-def read_state(path: Path) -> dict[str, Tensor]:
-    """A state dict; nothing but tensors is read from the file."""
+def read_state(path: Path, remedy: str = "save it with torch.save(model.state_dict(), path)") -> dict[str, Tensor]:
+    """A state dict; nothing but tensors is read from the file. remedy: for a file that is none."""
     try:
         require_regular(path)
         state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file can raise anything
-        remedy = "save it with torch.save(model.state_dict(), path)"
         raise BadInput(Problem("bad_weights", str(path), why_not_tensors(error), "a state dict", remedy)) from None
     state = state.get("state_dict", state) if isinstance(state, Mapping) else {}
     state = state if isinstance(state, Mapping) else {}
     tensors = {name: value for name, value in state.items() if isinstance(name, str) and isinstance(value, Tensor)}
     if wrong := not_finite(tensors):
-        found, remedy = f"{wrong}, which is not all finite numbers", "use weights of a training that did not diverge"
+        found = f"{wrong}, which is not all finite numbers"
+        remedy = "use weights of a training that did not diverge"
         raise BadInput(Problem("bad_weights", str(path), found, "a state dict", remedy))
     return tensors
 
 
 def read_finished(network: nn.Module, path: Path) -> None:
     """Load the weights of a network that was trained to its end; a `BadInput` where they are those of another one."""
-    state = read_state(path)
+    again = "delete the file: --resume then trains this model again"
+    state = read_state(path, again)
     if wrong := difference(network.state_dict(), state):
         expected = "the weights of the network that is trained"
-        remedy = f"{SAME_TRAINING}, or delete the file: --resume then trains this model again"
+        remedy = f"{SAME_TRAINING}, or {again}"
         raise BadInput(Problem("other_weights", str(path), wrong, expected, remedy))
     network.load_state_dict(state)
 

@@ -35,6 +35,8 @@ MAX_FRAMES = 1 << 48
 """More samples, centuries of them, are what the library returns for an unknown length."""
 MIN_RATE, MAX_RATE = 10, 10_000_000
 """Samples per second of any recorder; from others, resampling would make sound of any length."""
+LARGEST_SAMPLE = 1e12
+"""Full scale is 1, or 32,768 where whole numbers were written as floats: anything larger than this is no sound."""
 BLOCK, BLOCK_VALUES = 1 << 17, 1 << 21
 """Samples of each channel that are read at once, and of all channels, of which a header may promise a thousand."""
 SYSTEM_ERROR = 2
@@ -133,7 +135,12 @@ def _block_size(file: SoundFile) -> int:
 
 def _mono(block: np.ndarray) -> np.ndarray:
     mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1, dtype=np.float32)
-    return np.nan_to_num(mono, posinf=0, neginf=0) if mono.dtype.kind == "f" else mono
+    return finite_samples(mono) if mono.dtype.kind == "f" else mono
+
+
+def finite_samples(samples: np.ndarray) -> np.ndarray:
+    """Samples with 0 in place of those that are not finite, or so large that their power would not be."""
+    return np.where(np.abs(samples) < LARGEST_SAMPLE, samples, samples.dtype.type(0))
 
 
 def inspect_recording(path: Path) -> Inspection:
@@ -152,7 +159,7 @@ def inspect_recording(path: Path) -> Inspection:
         with _source(path) as source, soundfile.SoundFile(source) as file:
             for block in file.blocks(blocksize=_block_size(file), dtype="float32", always_2d=True):
                 read += len(block)
-                not_finite += int(np.count_nonzero(~np.isfinite(block)))
+                not_finite += int(np.count_nonzero(~(np.abs(block) < LARGEST_SAMPLE)))
                 peak = max(peak, float(np.abs(block).max(initial=0)))
                 energies.append(_band_energies(block[:, 0]))
     except (soundfile.LibsndfileError, RuntimeError) as error:
@@ -245,7 +252,7 @@ def _band_energies(samples: np.ndarray) -> np.ndarray:
         return np.zeros(THUMBNAIL)
     size = 2 * THUMBNAIL
     frames = samples[: len(samples) // size * size].reshape(-1, size).astype(float)  # squares of floats may overflow
-    return (np.abs(np.fft.rfft(np.nan_to_num(frames, posinf=0, neginf=0), axis=1)[:, 1:]) ** 2).mean(axis=0)
+    return (np.abs(np.fft.rfft(finite_samples(frames), axis=1)[:, 1:]) ** 2).mean(axis=0)
 
 
 def _thumbnail(energies: list[np.ndarray]) -> np.ndarray:

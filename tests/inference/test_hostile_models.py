@@ -81,3 +81,20 @@ def test_bytes_that_are_no_model_are_noticed_without_a_runtime(
     path.write_bytes(cut(good.read_bytes()))
     with pytest.raises(BadInput, match="not a model"):
         read_model(path)
+
+
+def test_samples_of_any_size_cost_no_more_than_themselves(tmp_path: Path) -> None:
+    """Their power is not finite in single precision, and a network would give no numbers for the whole recording."""
+    import soundfile
+
+    seconds = np.arange(0, 30, 1 / 2000)
+    call = 0.1 * np.sin(300 * seconds)
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    for name, samples in {"call": call, "huge": 1e30 * call, "partly": np.where(seconds < 15, call, 3e38)}.items():
+        soundfile.write(folder / f"{name}.wav", samples.astype(np.float32), 2000, subtype="FLOAT")
+    model = untrained("upcalls", tmp_path / "model.onnx")
+    result = CliRunner().invoke(app, ["predict", str(model), str(folder), "--json"])
+    assert result.exit_code == 0, result.output
+    checked = CliRunner().invoke(app, ["check", "upcalls", str(folder), "--json"])
+    assert json.loads(checked.stdout)["counts"]["not_finite"] == 2

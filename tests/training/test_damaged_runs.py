@@ -19,6 +19,7 @@ import tallymark
 from tallymark.cli.main import app
 from tallymark.core.problems import BadInput, Problem
 from tallymark.detector.weights import load_weights, read_finished
+from tallymark.training import loop
 from tallymark.training.checkpoint import CHECKPOINT, load_checkpoint
 from tallymark.training.loop import Trainer
 from tallymark.training.network import make_network
@@ -230,10 +231,13 @@ def test_a_few_spoiled_batches_leave_finite_weights(tmp_path: Path, monkeypatch:
     assert all(torch.isfinite(value).all() for value in trainer.network.state_dict().values())
 
 
-def test_a_learning_rate_that_is_far_too_high_is_named(tmp_path: Path) -> None:
-    assert problem_of(lambda: trainer_of(tmp_path, learning_rate=1e30, grad_clip=1e30).train(Evaluate(0.5))).kind == (
-        "diverged"
-    )
+def test_weights_that_grow_without_bounds_end_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def far_too_high(optimizer: torch.optim.Optimizer, *_: object) -> None:
+        for group in optimizer.param_groups:
+            group["lr"] = 1e30
+
+    monkeypatch.setattr(loop, "set_learning_rate", far_too_high)
+    assert problem_of(lambda: trainer_of(tmp_path).train(Evaluate(0.5))).kind == "diverged"
 
 
 QUICK = ("width=4", "neck=8", "image_size=64", "crop_size=64", "epochs=1", "batch_size=4", "evaluations=1", "tta=1")
