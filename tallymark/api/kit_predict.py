@@ -15,13 +15,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 KIT = Path(__file__).resolve().parent
 
 
 def main() -> None:
     started = time.monotonic()
-    kit = json.loads((KIT / "kit.json").read_text())
+    kit = settings()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", metavar="DATA", help="the data set, or a folder with the test items")
     parser.add_argument("--out", default=kit["submission"], help="the submission to write (default: %(default)s)")
@@ -33,6 +34,17 @@ def main() -> None:
         left = given.minutes - (time.monotonic() - started) / 60
         command += ["--minutes", f"{max(left, 0.01):.3f}"]
     sys.exit(subprocess.run([*command, *more], check=False).returncode)
+
+
+def settings() -> dict[str, Any]:
+    """What kit.json says."""
+    try:
+        kit = json.loads((KIT / "kit.json").read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        kit = None
+    if not isinstance(kit, dict) or not {"submission", "minutes", "requirements"} <= kit.keys():
+        sys.exit(f"{KIT / 'kit.json'} is missing or damaged: copy the kit again")
+    return kit
 
 
 def install(requirements: list[str]) -> None:

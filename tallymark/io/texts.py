@@ -34,9 +34,10 @@ def decode(data: bytes, *, whole: bool = True) -> str | None:
     whole: whether the data end where the file does, and not within a character.
     """
     encoding = next(encoding for mark, encoding in ENCODINGS.items() if data.startswith(mark))
-    decoder = codecs.getincrementaldecoder(encoding)("replace" if encoding == UTF8 else "strict")
+    errors = "replace" if encoding == UTF8 else "strict"
     try:
-        text = decoder.decode(data, whole)
+        # the whole at once where possible: it is faster
+        text = data.decode(encoding, errors) if whole else codecs.getincrementaldecoder(encoding)(errors).decode(data)
     except UnicodeDecodeError:
         return None
     return None if "\0" in text else text

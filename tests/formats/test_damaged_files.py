@@ -193,6 +193,17 @@ def test_annotations_without_images_are_no_coco_file(tmp_path: Path) -> None:
     assert [problem.found for problem in problems] == ["annotations without images"]
 
 
+@pytest.mark.parametrize("name", ["yolo", "raven"])
+def test_every_command_names_it(name: str, tmp_path: Path) -> None:
+    challenge, file = data_set(tmp_path / "data", name)
+    file.write_bytes(bytes(100))
+    page = tmp_path / "page.html"
+    assert file.name in run("check", challenge, tmp_path / "data", code=2)
+    assert file.name in run("folds", challenge, tmp_path / "data", code=2)
+    assert file.name in run("train", challenge, tmp_path / "data", "--out", tmp_path / "run", code=2)
+    assert file.name in run("explore", challenge, tmp_path / "data", "--out", page) + page.read_text()
+
+
 def test_all_of_it_in_archives(tmp_path: Path) -> None:
     challenge, file = data_set(tmp_path / "data", "raven")
     file.write_bytes(bytes(100))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tallymark.api import kit_predict
 from tallymark.challenges.lyft.dialect import CLASSES
 from tallymark.core.problems import BadInput, Problems
 from tallymark.formats import read_boxes, read_masks, read_nuscenes
@@ -193,3 +194,11 @@ def test_commands_that_read_json_exit_with_2(value: str, tmp_path: Path) -> None
     run("score", "lyft", odd, good, code=2)
     run("convert", "lyft", odd, "--out", tmp_path / "out.csv", code=2)
     run("check", "lyft", tmp_path / "data", "--json", code=2)
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_the_settings_of_a_kit(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kit.json").write_bytes(DAMAGE[name])
+    monkeypatch.setattr(kit_predict, "KIT", tmp_path)
+    with pytest.raises(SystemExit, match="missing or damaged"):
+        kit_predict.settings()
