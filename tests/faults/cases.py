@@ -36,15 +36,17 @@ def tables(name: str, *earlier: str) -> Make:
     return make
 
 
-def data_set(name: str, *earlier: str, zipped: bool = False, model: Callable[[str, Path], Path] | None = None) -> Make:
-    """A synthetic data set in `data`, outputs of an earlier command, and a model in `run`."""
+def data_set(name: str, *earlier: str, zipped: bool = False, model: bool = False) -> Make:
+    """A synthetic data set in `data`, outputs of an earlier command, and an untrained `model.onnx`."""
 
     def make(folder: Path) -> None:
         api_data.synth(name, folder / "data", seed=1, zipped=zipped, **SETS[name])
         for file in earlier:
             (folder / file).write_text(EARLIER)
-        if model is not None:
-            model(name, folder / "model.onnx")
+        if model:
+            from tests.untrained import untrained
+
+            untrained(name, folder / "model.onnx")
 
     return make
 
@@ -61,6 +63,8 @@ def without_times(name: str, data: bytes) -> object:
             {key: value for key, value in json.loads(line).items() if "second" not in key}
             for line in data.decode().splitlines()
         ]
+    if name.endswith("checkpoint.pt"):
+        return b"with times"
     if name.endswith(("environment.json", ".html", ".md")):
         return re.sub(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?|\d+(\.\d+)? (s|seconds|minutes)", b"", data)
     return data
@@ -91,4 +95,22 @@ DATA = {
     "synth-upcalls": Case("synth upcalls data --items 3 seconds=4 calls=2000", nothing),
     "synth-zip": Case("synth food data --items 10 --zip size=32 classes=2", nothing),
     "synth-lyft": Case("synth lyft data --items 2 samples_per_scene=1 beams=8 columns=90 cameras=front", nothing),
+}
+PREDICTED = "--out out.csv --objects objects.csv --counts counts.csv --draw drawn --journal journal --split all --force"
+CALLS = (
+    "--out out.csv --raven raven --audacity audacity --clips clips --clips-each 1 --days days.csv --plot plot.html "
+    "--journal journal --split all --force"
+)
+TRAIN = (
+    "train wheat data --out run --preset tiny epochs=1 width=4 neck=8 image_size=64 crop_size=64 batch_size=2 tta=1 "
+    "weights=none folds=2"
+)
+MODELS = {
+    "predict-wheat": Case(
+        f"predict model.onnx data {PREDICTED}", data_set("wheat", "out.csv", model=True), media=IMAGES, tries=2
+    ),
+    "predict-upcalls": Case(
+        f"predict model.onnx data {CALLS}", data_set("upcalls", "out.csv", model=True), media=SOUNDS, tries=2
+    ),
+    "train": Case(TRAIN, data_set("wheat"), grows="run/", again=f"{TRAIN} --resume", steady=without_times, tries=2),
 }

@@ -80,6 +80,9 @@ class Case:
 
     lists: outputs that list what is wrong: after a fault in reading they differ.
     media: suffixes of files that cost only their item if they cannot be read: the command names them and goes on.
+    grows: a folder with files that are written in several stages, each of them whole.
+    again: what to run after a fault, if it is not the same command.
+    tries: how many operations fail in the short test.
     steady: what of an output must be the same in each run; leaves out times.
     """
 
@@ -88,6 +91,9 @@ class Case:
     code: int = 0
     lists: tuple[str, ...] = ()
     media: tuple[str, ...] = ()
+    grows: str = "\0"
+    again: str = ""
+    tries: int = 4
     steady: Callable[[str, bytes], object] = lambda name, data: data
     without: tuple[str, ...] = ()
     seconds: float = 120
@@ -189,7 +195,7 @@ class Sweep:
         wrong = self._damage(outcome) if killed else self._judge(outcome) if outcome.failed else []
         if outcome.code == self.case.code and self._contents(self.folder) == self.after:
             return self._named(fault, outcome, wrong)  # there was no fault, or the operation was tried again
-        again = self._run(None)
+        again = self._run(None, self.case.again)
         if again.code != self.case.code:
             wrong.append(f"the same command afterwards ends with {again.code}: {again.said[-300:]}")
         elif other := _differences(self._contents(self.folder), self.after):
@@ -218,11 +224,12 @@ class Sweep:
         found = {name: data for name, data in self._contents(self.folder).items() if UNFINISHED not in name}
         wrong = [f"{name} is lost" for name in self.before if name not in found]
         operation, _, path = outcome.fault if outcome.failed else ("", 0, "")
-        if outcome.code == 0 and self._skips(operation, path):
+        if self._skips(operation, path):
             return wrong  # whole, but without the item that could not be read
         good = (self.after,) if outcome.code == self.case.code else (self.before, self.after)
         lists = self.case.lists if operation in ("open", "read", "list") else ()
-        half = [name for name in found if name not in lists and found[name] not in [one.get(name) for one in good]]
+        known = [name for name in found if name not in lists and not name.startswith(self.case.grows)]
+        half = [name for name in known if found[name] not in [one.get(name) for one in good]]
         return wrong + ([f"{half[:5]} neither as before nor whole"] if half else [])
 
     def _skips(self, operation: str, path: str) -> bool:
@@ -245,9 +252,9 @@ class Sweep:
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.copytree(self.template, self.folder)
 
-    def _run(self, fault: Fault | None) -> Outcome:
+    def _run(self, fault: Fault | None, words: str = "") -> Outcome:
         case = self.case
-        return self.verbs.run(case.words, self.folder, fault, without=case.without, seconds=case.seconds)
+        return self.verbs.run(words or case.words, self.folder, fault, without=case.without, seconds=case.seconds)
 
     def _contents(self, folder: Path) -> dict[str, Any]:
         return {name: self.case.steady(name, data) for name, data in contents(folder).items()}

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.cases import DATA, TABLES
+from tests.faults.cases import DATA, MODELS, TABLES
 from tests.faults.harness import ERRORS, Fault, Mode, Sweep, Verbs, running
 
 LATER = ("kit", "check-upcalls", "check-zip", "explore", "explore-upcalls")
-CASES = {name: case for name, case in {**TABLES, **DATA}.items() if name not in LATER}
+CASES = {name: case for name, case in {**TABLES, **DATA, **MODELS}.items() if name not in LATER}
 AT_MOST = 150
 """Operations that are tried of a case at most: a kit has hundreds, all alike."""
 
@@ -40,8 +40,8 @@ def spread(count: int, number: int) -> list[int]:
 def test_faults_damage_nothing(name: str, sweep: Callable[[str], Sweep]) -> None:
     """Some operations that fail once, a disk that becomes full and stays so, and a kill in the middle of a write."""
     made = sweep(name)
-    faults = [Fault(at, ERRORS[k % 4]) for k, at in enumerate(spread(made.operations, 4))]
-    for at in spread(made.writes, 2):
+    faults = [Fault(at, ERRORS[k % 4]) for k, at in enumerate(spread(made.operations, made.case.tries + 1))]
+    for at in spread(made.writes, made.case.tries)[1:2]:
         faults.append(Fault(at, errno.ENOSPC, Mode.LASTING, only_writes=True))
         faults.append(Fault(at, errno.EIO, Mode.KILL, only_writes=True))
     assert [wrong for fault in faults for wrong in made.disturb(fault)] == []
