@@ -1,7 +1,8 @@
-"""What this machine has left: the cores that nobody else is using now."""
+"""What this machine has left: the cores that nobody else is using now, and memory that this process can give back."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import time
 from collections.abc import Set
@@ -13,6 +14,14 @@ IDLE_COLUMNS = (3, 4)
 """Columns of a core in /proc/stat: idle, and waiting for a disk."""
 STAT = Path("/proc/stat")
 CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+
+
+def release_memory() -> None:
+    """Give memory that is free, but kept for later, back to the system, where the C library can (glibc)."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError, TypeError):  # another C library; TypeError on Windows
+        return
 
 
 def usable_cores() -> int:

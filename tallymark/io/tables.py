@@ -239,8 +239,9 @@ def _positions(data: bytes, start: int, character: str) -> np.ndarray:
     if data.find(character.encode(), start) < 0:
         return np.empty(0, np.int64)
     text, block = np.frombuffer(data, np.uint8), 1 << 22
-    blocks = range(start, len(text), block)
-    return np.concatenate([at + np.flatnonzero(text[at : at + block] == ord(character)) for at in blocks])
+    dtype = np.int32 if len(text) < 1 << 31 else np.int64
+    found = (at + np.flatnonzero(text[at : at + block] == ord(character)) for at in range(start, len(text), block))
+    return np.concatenate([positions.astype(dtype) for positions in found])
 
 
 def _enclose_fields(quotes: np.ndarray, data: bytes) -> bool:

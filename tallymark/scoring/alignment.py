@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import polars as pl
 
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.registry import Challenge
+from tallymark.core.resources import release_memory
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, missing_media
 from tallymark.data.items import Items
@@ -39,13 +41,15 @@ def read_pairs(
     """The truth, and for each submission a pair; None for what cannot be used."""
     own = [Problems() for _ in (truth, *submissions)]
     large = sum(map(_size, (truth, *submissions))) > TOGETHER
-    with ThreadPoolExecutor(1 if large else len(own)) as pool:  # polars and NumPy work outside Python's lock
-        jobs = [pool.submit(read_answers, what, truth, rule_options, own[0])]
-        jobs += [
-            pool.submit(what.dialect.read, path, rule_options, mine)
-            for path, mine in zip(submissions, own[1:], strict=True)
-        ]
-        found = [job.result() for job in jobs]
+    jobs = [partial(read_answers, what, truth, rule_options, own[0])]
+    jobs += [
+        partial(what.dialect.read, path, rule_options, mine) for path, mine in zip(submissions, own[1:], strict=True)
+    ]
+    if large:
+        found = [_and_release(job) for job in jobs]
+    else:
+        with ThreadPoolExecutor(len(own)) as pool:  # polars and NumPy work outside Python's lock
+            found = [*pool.map(lambda job: job(), jobs)]
     for mine in own:
         problems.merge(mine)
     expected = _listed(what, found[0], truth, images, rule_options, problems)
@@ -53,6 +57,13 @@ def read_pairs(
     return expected, [
         _pair(what, expected, predicted, path, images, rule_options, problems) for path, predicted in files
     ]
+
+
+def _and_release(read: Callable[[], Annotations[Any] | None]) -> Annotations[Any] | None:
+    """What was read of a large file; what reading it needed besides is free for the next one."""
+    found = read()
+    release_memory()
+    return found
 
 
 def read_answers(what: Challenge, path: PathLike, rule_options: Any, problems: Problems) -> Annotations[Any] | None:

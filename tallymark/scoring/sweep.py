@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -12,6 +13,8 @@ from tallymark.scoring.matching import Match, match
 
 IouComparison = Literal["gt", "ge"]
 NONE = np.empty(0, np.int64)
+TOGETHER = 1 << 17
+"""Objects whose pairs are searched at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,7 @@ def sweep(
     """Match the predictions of every group to its truths, the highest confidence first, at every threshold."""
     # Without predictions nothing is measured: a baseline must not cost time.
     shown, shown_group = (truth, truth_group) if len(predicted) else (truth.take(NONE), truth_group[NONE])
-    pairs = shown.pairs(predicted, shown_group, predicted_group, least=twentieths[0] / 20)
+    pairs = _find_pairs(shown, predicted, shown_group, predicted_group, twentieths[0] / 20)
     level = _level(pairs, twentieths, comparison)
     matched = match(pairs, level, len(twentieths), -confidence, mode)
     group = truth_group[pairs.first]
@@ -65,6 +68,25 @@ def sweep(
         pairs,
         matched,
     )
+
+
+def _find_pairs(
+    truth: Spatial, predicted: Spatial, truth_group: np.ndarray, predicted_group: np.ndarray, least: float
+) -> Pairs:
+    """Pairs of the same group; of many objects, some groups at a time: the search needs several times their memory."""
+    ordered = not any((group[1:] < group[:-1]).any() for group in (truth_group, predicted_group))
+    if len(truth) <= TOGETHER or not ordered:
+        return truth.pairs(predicted, truth_group, predicted_group, least)
+    cuts = np.unique(truth_group[TOGETHER::TOGETHER])  # groups that begin a block
+    ends = [
+        np.concatenate([[0], np.searchsorted(group, cuts), [len(group)]]) for group in (truth_group, predicted_group)
+    ]
+    found = []
+    for (i, j), (i_end, j_end) in pairwise(zip(*ends, strict=True)):
+        own, other = np.arange(i, i_end), np.arange(j, j_end)
+        some = truth.take(own).pairs(predicted.take(other), truth_group[own], predicted_group[other], least)
+        found.append((some.first + i, some.second + j, some.intersection, some.union))
+    return Pairs(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
 def _level(pairs: Pairs, twentieths: tuple[int, ...], comparison: IouComparison) -> np.ndarray:

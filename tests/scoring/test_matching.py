@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tallymark.geometry import Boxes
+from tallymark.scoring import sweep as sweep_module
 from tallymark.scoring.matching import Match, greedy_match
 from tallymark.scoring.sweep import IouComparison, sweep
 from tests.reference import box_iou, greedy
@@ -69,3 +70,15 @@ def test_many_copies_take_few_rounds() -> None:
 
 def test_settle_of_nothing() -> None:
     assert not len(greedy_match(np.empty(0, np.int64), np.empty(0, np.int64)))
+
+
+def test_pairs_found_some_groups_at_a_time_are_those_of_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    boxes = [Boxes.of(rng.uniform(1, 60, (400, 4))) for _ in range(2)]
+    groups = [np.sort(rng.integers(0, 30, 400)) for _ in range(2)]
+    expected = boxes[0].pairs(boxes[1], *groups, 0.5)
+    for together in (1, 7, 100, 399):
+        monkeypatch.setattr(sweep_module, "TOGETHER", together)
+        found = sweep_module._find_pairs(*boxes, *groups, 0.5)
+        for name in ("first", "second", "intersection", "union"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
