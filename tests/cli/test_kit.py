@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from tallymark.api import kit as kit_module
+from tallymark.api import kit_predict
 from tallymark.core.registry import challenge
 from tests.cli.test_cli import run
 from tests.sets import copy_of
@@ -77,3 +78,12 @@ def test_a_kit_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch: p
     (tmp_path / "mine.txt").touch()
     assert "a new or empty folder" in run("kit", "wheat", "--out", tmp_path, code=2)
     assert "no pretrained model" in run("kit", "ships", "--out", tmp_path / "kit", code=2)
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", '{"submission": "a.csv"', "{}", "[" * 100_000])
+def test_a_damaged_kit_is_said(text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if text is not None:
+        (tmp_path / "kit.json").write_text(text)
+    monkeypatch.setattr(kit_predict, "KIT", tmp_path)
+    with pytest.raises(SystemExit, match="missing or damaged: copy the kit again"):
+        kit_predict.main()
