@@ -13,7 +13,7 @@ from tallymark.io.folders import Folder
 from tallymark.io.texts import LINE_END, read_text
 
 SUFFIXES = {".txt", ".tsv"}
-TABLE_NAME = re.compile(r"(\.Table\.\d+|[._-]selections?)[^/]*\.(txt|tsv)$", re.IGNORECASE)
+TABLE_NAME = re.compile(r"(\.Table\.\d+.*|[._-]selections?)\.(txt|tsv)$", re.IGNORECASE)
 """Names that only selection tables have."""
 EXPECTED = "a Raven selection table or an Audacity label track"
 REMEDY = "export it again, or remove it"

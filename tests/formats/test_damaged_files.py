@@ -165,6 +165,7 @@ def test_an_empty_selection_table_is_not_one_without_calls(empty: str, tmp_path:
 def test_a_note_on_a_recording_is_no_table(tmp_path: Path) -> None:
     put_recording(tmp_path / "a.wav")
     put(tmp_path / "a.txt", "windy day\n")
+    put(tmp_path / "my_selection_notes.txt", "the best calls\n")
     catalog, problems = read("upcalls", tmp_path)
     assert not problems
     assert catalog is not None
