@@ -12,6 +12,8 @@ from tallymark.geometry.pairs import Pairs
 
 CHUNK = 1 << 18
 """Runs that are looked at together, unless one image has more."""
+FEW = 64
+"""Masks of one image up to which comparing pairs of them is faster."""
 NONE = np.empty(0, np.int64)
 Run = tuple[int, int, int]
 """First pixel, number of the mask, and the pixel after the last."""
@@ -43,6 +45,10 @@ def first_collisions(masks: Masks, group: np.ndarray) -> Pairs:
 
     The masks are ordered by group.
     """
+    if np.bincount(group).max(initial=0) <= FEW:
+        every = masks.collisions(group)
+        later, at = np.unique(every.second, return_index=True)
+        return Pairs(every.first[at], later, every.intersection[at], every.union[at])
     first, second = [NONE], [NONE]
     begin = 0
     while begin < len(masks):  # some groups at a time, so that memory does not grow with the file

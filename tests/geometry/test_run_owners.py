@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.geometry import Masks
+from tallymark.geometry import Masks, run_owners
 from tallymark.geometry.run_owners import first_collisions
 from tallymark.submission.dialect import Row
 from tallymark.submission.rle import remove_overlaps
@@ -27,9 +27,12 @@ def test_the_first_mask_that_shares_a_pixel(rows: list[list[bool]], seed: int) -
         second: min(zip(every.first[every.second == second], every.intersection[every.second == second], strict=True))
         for second in every.second.tolist()
     }
-    found = first_collisions(masks, group)
-    shared = zip(found.second.tolist(), zip(found.first, found.intersection, strict=True), strict=True)
-    assert dict(shared) == expected
+    for few in (0, run_owners.FEW):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(run_owners, "FEW", few)
+            found = first_collisions(masks, group)
+        shared = zip(found.second.tolist(), zip(found.first, found.intersection, strict=True), strict=True)
+        assert dict(shared) == expected
 
 
 @pytest.mark.parametrize("side", [20, 768])
