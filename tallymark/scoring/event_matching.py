@@ -28,9 +28,8 @@ def match_events(truth: Annotations[Events], predicted: Annotations[Events], buf
     """Match predictions to events that are at most `buffer` seconds away."""
     order, first, last = truth.shapes.windows(predicted.shapes, truth.item, predicted.item, buffer)
     detected = last > first
-    inside = np.zeros(len(predicted) + 1, np.int64)
-    np.add.at(inside, first, 1)
-    np.add.at(inside, last, -1)
+    count = len(predicted) + 1
+    inside = np.bincount(first, minlength=count) - np.bincount(last, minlength=count)
     correct = np.zeros(len(predicted), bool)
     correct[order] = np.cumsum(inside[:-1]) > 0
     calls = np.flatnonzero(detected)
@@ -46,7 +45,8 @@ def _earliest_free(calls: np.ndarray, first: np.ndarray, last: np.ndarray) -> tu
     """
     matched, places, free = [], [], 0
     for call, start, stop in zip(calls.tolist(), first.tolist(), last.tolist(), strict=True):
-        free = max(free, start)
+        if free < start:
+            free = start
         if free < stop:
             matched.append(call)
             places.append(free)
