@@ -15,7 +15,7 @@ from tallymark.api import kit_predict
 from tallymark.api.data import PathLike
 from tallymark.api.models import find_models, open_model
 from tallymark.api.wheels import download, pack
-from tallymark.core.outputs import filling, holds_files, make_folder, write_bytes, write_text
+from tallymark.core.outputs import filling, holds_files, make_folder, write_bytes, write_text, writing_to
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.registry import Challenge, challenge
 from tallymark.inference.run import MODEL, SCORE
@@ -78,7 +78,8 @@ def kit(model: PathLike, out: PathLike, *, minutes: float | None = None, python:
     packages = _packages(what)
     with filling(folder) as unfinished:
         _fill(unfinished, what, models, Path(model), packages, minutes, python)
-    sizes = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+        with writing_to(unfinished):
+            sizes = {path: path.stat().st_size for path in unfinished.rglob("*") if path.is_file()}
     wheels = sum(path.suffix == ".whl" for path in sizes)
     return Kit(folder, what.submission_name or SUBMISSION, wheels, sum(sizes.values()))
 

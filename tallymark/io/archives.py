@@ -213,7 +213,10 @@ def _read_directory(path: Path, stamp: int) -> Archive:
     try:
         with zipfile.ZipFile(path) as file:
             entries = file.infolist()
-    except zipfile.BadZipFile:
+    except zipfile.BadZipFile as error:
+        cause = error.__context__  # zipfile takes a disk that cannot be read for a file that is no zip
+        if isinstance(cause, OSError) and cause.errno not in (None, errno.EINVAL):
+            raise cause from None
         raise BadArchive("no list of files at its end", path, "download it again: it is truncated or no zip") from None
     except (NotImplementedError, ValueError, IndexError) as error:
         raise BadArchive(f"a list of files that cannot be read ({error})", path) from None

@@ -89,7 +89,9 @@ DATA = {
     "check-lyft": Case("check lyft data", data_set("lyft")),
     "check-zip": Case("check food data --rule num_classes=2", data_set("food", zipped=True)),
     "folds": Case("folds wheat data --out out.csv --force --folds 2", data_set("wheat", "out.csv")),
-    "explore": Case("explore wheat data --out out.html --force", data_set("wheat", "out.html"), media=IMAGES),
+    "explore": Case(
+        "explore wheat data --out out.html --force", data_set("wheat", "out.html"), media=IMAGES, pictured=True
+    ),
     "explore-upcalls": Case("explore upcalls data --out out.html", data_set("upcalls"), media=SOUNDS),
     "synth-wheat": Case("synth wheat data --items 3 size=64", nothing),
     "synth-upcalls": Case("synth upcalls data --items 3 seconds=4 calls=2000", nothing),

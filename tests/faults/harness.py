@@ -81,6 +81,7 @@ class Case:
     lists: outputs that list what is wrong: after a fault in reading they differ.
     media: suffixes of files that cost only their item if they cannot be read: the command names them and goes on.
     grows: a folder with files that are written in several stages, each of them whole.
+    pictured: whether an item that cannot be read may be a picture that says so, which no text can be looked for in.
     again: what to run after a fault, if it is not the same command.
     tries: how many operations fail in the short test.
     steady: what of an output must be the same in each run; leaves out times.
@@ -92,6 +93,7 @@ class Case:
     lists: tuple[str, ...] = ()
     media: tuple[str, ...] = ()
     grows: str = "\0"
+    pictured: bool = False
     again: str = ""
     tries: int = 4
     steady: Callable[[str, bytes], object] = lambda name, data: data
@@ -246,6 +248,8 @@ class Sweep:
         own = place.name.removeprefix(".").rsplit(".", 2)[0] if place.name.endswith(UNFINISHED) else place.name
         if not any(name and name in said for name in (own, *place.parts[:-1])):
             return f"the file {place}"
+        if self.case.pictured and self._skips(outcome.fault[0], path):
+            return ""
         return "" if os.strerror(error).lower() in said.lower() else f"the reason {os.strerror(error)!r}"
 
     def _begin(self) -> None:

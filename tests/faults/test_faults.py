@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +13,10 @@ import pytest
 from tests.faults.cases import DATA, MODELS, TABLES
 from tests.faults.harness import ERRORS, Fault, Mode, Sweep, Verbs, running
 
-LATER = ("kit", "check-upcalls", "check-zip", "explore", "explore-upcalls")
+LATER = ("check-zip", "check-upcalls", "explore-upcalls")
+"""Faults in reading that zipfile and libsndfile report as damage: the file is named, but not always the reason."""
 CASES = {name: case for name, case in {**TABLES, **DATA, **MODELS}.items() if name not in LATER}
+EVERY = pytest.mark.skipif("FAULTS" not in os.environ, reason="takes hours: set FAULTS=all to run it")
 AT_MOST = 150
 """Operations that are tried of a case at most: a kit has hundreds, all alike."""
 
@@ -47,7 +50,7 @@ def test_faults_damage_nothing(name: str, sweep: Callable[[str], Sweep]) -> None
     assert [wrong for fault in faults for wrong in made.disturb(fault)] == []
 
 
-@pytest.mark.slow
+@EVERY
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("error", ERRORS, ids=errno.errorcode.get)
 def test_every_operation_fails_once(name: str, error: int, sweep: Callable[[str], Sweep]) -> None:
@@ -56,7 +59,7 @@ def test_every_operation_fails_once(name: str, error: int, sweep: Callable[[str]
     assert [wrong for at in chosen for wrong in made.disturb(Fault(at, error))] == []
 
 
-@pytest.mark.slow
+@EVERY
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("mode", [Mode.LASTING, Mode.KILL])
 def test_every_write_is_the_last(name: str, mode: Mode, sweep: Callable[[str], Sweep]) -> None:

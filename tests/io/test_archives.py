@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -222,3 +223,15 @@ def test_files_of_data_sets_are_opened_in_one_place() -> None:
         if path not in own and opens.search(line)
     }
     assert not found
+
+
+def test_a_disk_that_cannot_be_read_is_no_damaged_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
+        file.writestr("a.txt", "text")
+
+    def fail(file: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(zipfile, "_EndRecData", fail)
+    with pytest.raises(OSError, match="Input/output error"):
+        open_archive(str(tmp_path / "a.zip"))
