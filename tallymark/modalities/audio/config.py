@@ -11,7 +11,7 @@ from tallymark.modalities.audio.spectrogram import SpectrogramConfig
 
 
 def spectrogram_config(recipe: AudioRecipe) -> SpectrogramConfig:
-    """The spectrogram of a recipe; a `BadInput` where frames would drift or bins would lie above half the rate."""
+    """The spectrogram of a recipe; a `BadInput` where frames would drift, leave gaps, or lack frequencies."""
     values = recipe.at("model")
     config = SpectrogramConfig(**{field.name: values[field.name] for field in fields(SpectrogramConfig)})  # type: ignore[arg-type]  # fields of the same name and type
     problems = Problems()
@@ -24,6 +24,9 @@ def spectrogram_config(recipe: AudioRecipe) -> SpectrogramConfig:
             expected = f"a whole number of samples at sample_rate={config.sample_rate}"
             remedy = f"give {name}={max(samples, 1) / config.sample_rate:g}"
             problems.add(Problem("bad_option", "recipe", f"{name}={seconds:g}", expected, remedy))
+    if config.hop_length > config.n_fft:
+        found, expected = f"hop_seconds={config.hop_seconds:g}", f"at most window_seconds={config.window_seconds:g}"
+        problems.add(Problem("bad_option", "recipe", found, expected, f"give hop_seconds={config.window_seconds:g}"))
     most = max((config.n_fft - 1) // 2 - config.first_bin + 1, 0)
     if config.n_bins > most or config.n_bins % BLOCK:
         fitting = min(max(round(config.n_bins / BLOCK), 1), most // BLOCK) * BLOCK

@@ -21,7 +21,8 @@ from tallymark.modalities.audio.recipe import AudioRecipe
             "give a longer window_seconds, a higher sample_rate or a lower fmin",
         ),
         ({"hop_seconds": 0.0333}, "hop_seconds=0.0333, expected a whole number of samples", "give hop_seconds=0.033"),
-        ({"hop_seconds": 0.0001}, "hop_seconds=0.0001", "give hop_seconds=0.001"),
+        ({"hop_seconds": 0.0006}, "hop_seconds=0.0006", "give hop_seconds=0.001"),
+        ({"hop_seconds": 0.5}, "hop_seconds=0.5, expected at most window_seconds=0.256", "give hop_seconds=0.256"),
         ({"window_seconds": 0.2565}, "window_seconds=0.2565", "give window_seconds=0.256"),
     ],
 )
