@@ -7,13 +7,9 @@ Everything that the command line does is a function here. Names are imported whe
 from __future__ import annotations
 
 import importlib
-import os
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-
-# Polars, imported later, keeps free memory for half a second by default: in that time a large file is scored.
-os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:50,muzzy_decay_ms:0")
 
 _MODULES = {
     "tallymark.api.check": ("check",),
