@@ -16,6 +16,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.exclusions import read_exclusions
 from tallymark.data.usable_ids import with_usable_ids
 from tallymark.formats.unread import find_unread
+from tallymark.io import recent_listings
 from tallymark.io.folders import Folder, open_folder
 
 if TYPE_CHECKING:
@@ -54,9 +55,11 @@ def read_folder(
     exclusions = None if exclude is None else read_exclusions(exclude, problems)
     found = Problems(EVERY)
     reader = what.module("read")
-    catalog: Catalog | None = reader.read(folder, rule_options, found)
+    with recent_listings.hold():
+        catalog: Catalog | None = reader.read(folder, rule_options, found)
+        listed = open_folder(folder, Problems())
     catalog = None if catalog is None else with_usable_ids(catalog)
-    if (listed := open_folder(folder, Problems())) is not None:
+    if listed is not None:
         catalog = _with_remarks(catalog, listed, getattr(reader, "FORMATS", ""), found)
     if exclusions is None:
         problems.merge(found)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tallymark.core.humanize import plural
@@ -12,6 +12,7 @@ from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.catalog import Catalog
 from tallymark.formats.unread_annotations import ANNOTATION_SUFFIXES, annotation_format, is_damaged_text
 from tallymark.io.folders import Folder
+from tallymark.io.texts import read_text
 
 NAMED = 3
 """Suffixes or file names that a message lists."""
@@ -104,13 +105,24 @@ def _report_annotations(
             if name is not None:
                 found[name].append(path)
             elif is_damaged_text(path, stems):
-                expected, remedy = "a text file, as annotations are", "write the file again, or remove it"
-                problems.add(Problem("unread_annotations", str(path), "no text, or cut", expected, remedy))
+                for damage in _damage(path, stems):
+                    problems.add(damage)
     for name, paths in found.items():
         text = f"{plural(len(paths), 'file')} of annotations in another format, {name}: {_some(paths)}"
         expected = f"annotations as {formats}" if formats else "annotations in the challenge's own format"
         remedy = f"convert them to {formats}" if formats else "convert them to the files on the challenge's page"
         problems.add(Problem("unread_annotations", str(listed.root), text, expected, remedy))
+
+
+def _damage(path: Path, stems: set[str]) -> Iterator[Problem]:
+    """Why a file that may be annotations is none; nothing if it can be read by now."""
+    expected, remedy = "a text file, as annotations are", "write the file again, or remove it"
+    unreadable = Problems()
+    text = read_text(path, unreadable, expected=expected)
+    for problem in unreadable:
+        yield replace(problem, kind="unread_annotations")
+    if text is not None and is_damaged_text(path, stems):
+        yield Problem("unread_annotations", str(path), "no text, or cut", expected, remedy)
 
 
 def _some(paths: Sequence[Path]) -> str:

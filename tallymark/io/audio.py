@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -31,6 +32,8 @@ from tallymark.io.retries import retry
 if TYPE_CHECKING:
     from soundfile import SoundFile
 
+P = ParamSpec("P")
+T = TypeVar("T")
 MAX_FRAMES = 1 << 48
 """More samples, centuries of them, are what the library returns for an unknown length."""
 MIN_RATE, MAX_RATE = 10, 10_000_000
@@ -43,6 +46,22 @@ SYSTEM_ERROR = 2
 """The library's code for a failure of the system: the file may be as it should."""
 INTEGER_FORMATS = {"PCM_16": ("int16", 2.0**-15)}
 """Formats whose samples are read as integers, which is much faster, and the value of one unit."""
+
+
+def _twice(read: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate[Path, P], T]:
+    """Decorate a reader: it reads again what seems damaged, since the library calls a disk that fails damage too."""
+
+    @wraps(read)
+    def run(path: Path, /, *given: P.args, **named: P.kwargs) -> T:
+        try:
+            return read(path, *given, **named)
+        except BadMedia as bad:
+            if bad.kind == "unreadable_media":
+                raise
+        _fingerprint(path)  # a disk that still fails is said
+        return read(path, *given, **named)
+
+    return run
 
 
 @dataclass(frozen=True)
@@ -58,6 +77,7 @@ class Header:
         return self.frames / self.rate
 
 
+@_twice
 def read_header(path: Path) -> Header:
     """The header of a recording, without reading samples."""
     import soundfile
@@ -74,6 +94,7 @@ def read_header(path: Path) -> Header:
     return Header(info.frames, info.samplerate, info.channels)
 
 
+@_twice
 def read_audio(path: Path, start: float = 0.0, stop: float | None = None, rate: int | None = None) -> np.ndarray:
     """Samples from `start` to `stop` seconds as float32 in -1..1, channels averaged, resampled to `rate` if given."""
     import soundfile
@@ -143,12 +164,15 @@ def finite_samples(samples: np.ndarray) -> np.ndarray:
     return np.where(np.abs(samples) < LARGEST_SAMPLE, samples, samples.dtype.type(0))
 
 
+@_twice
 def inspect_recording(path: Path) -> Inspection:
     """Decode all of a recording; the thumbnail is its spectrogram at low resolution."""
     import soundfile
 
     fingerprint = _fingerprint(path)
     header = read_header(path)
+    if not header.frames:  # a disk that fails may look like that too
+        header = read_header(path)
     if (truncated := _truncation(path)) is not None:
         raise truncated
     energies: list[np.ndarray] = []

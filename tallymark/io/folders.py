@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +19,7 @@ from tallymark.io.archive_listing import HIDDEN, as_unpacked, list_archives
 from tallymark.io.archives import SUFFIX, is_archive, is_file, is_folder, packed_table
 from tallymark.io.names import NOT_UTF8, UNUSABLE, bad_name, usable_files
 from tallymark.io.regular import found_at
+from tallymark.io.retries import may_pass, retry
 
 HEIC_SUFFIXES = {".heic", ".heif"}
 """Photographs of phones; the extra `heic` reads them."""
@@ -79,11 +81,10 @@ def open_folder(path: Path, problems: Problems) -> Folder | None:
         problems.add(Problem("no_folder", str(path), found_at(path), "a folder", "check the path"))
         return None
 
-    if (listed := recent_listings.get(path)) is not None:
-        return listed
-    with recent_listings.remember(path) as remember:
-        listed = _list_folder(path, remember.places)
-        remember.folder = None if listed.unlisted else listed
+    if (listed := recent_listings.get(path)) is None:
+        with recent_listings.remember(path) as remember:
+            listed = remember.folder = _list_folder(path, remember.places)
+            remember.whole = not listed.unlisted
     if whole := [note for note in listed.unlisted if note.file == printable(str(path))]:
         problems.add(whole[0])  # nothing is known about it: not a folder without files
         return None
@@ -92,19 +93,23 @@ def open_folder(path: Path, problems: Problems) -> Folder | None:
 
 def _list_folder(path: Path, places: list[str]) -> Folder:
     """List a folder. places: is filled with all folders and archives in it."""
-    notes: list[Problem] = []
-
-    def report(error: OSError) -> None:
-        found, remedy = (error.strerror or type(error).__name__).lower(), "change its permissions"
-        file = printable(str(error.filename))
-        notes.append(Problem(UNLISTED, file, found, "a folder that can be listed", remedy))
-
     files: list[str] = []
-    for place, folders, names in os.walk(path, onerror=report, followlinks=True):
-        visible = sorted(name for name in folders if not name.startswith(HIDDEN))
-        folders[:] = [name for name in visible if not _is_cycle(path, Path(place, name))]
-        places.append(place)
-        files += [os.path.join(place, name) for name in names if not name.startswith(".")]  # noqa: PTH118  # fast
+    errors: list[OSError] = []
+
+    def walk() -> None:
+        for filled in (files, errors, places):
+            filled.clear()
+        for place, folders, names in os.walk(path, onerror=errors.append, followlinks=True):
+            visible = sorted(name for name in folders if not name.startswith(HIDDEN))
+            folders[:] = [name for name in visible if not _is_cycle(path, Path(place, name))]
+            places.append(place)
+            files.extend([os.path.join(place, name) for name in names if not name.startswith(".")])  # noqa: PTH118  # fast
+        if passing := [error for error in errors if may_pass(error)]:
+            raise passing[0]
+
+    with suppress(OSError):  # what cannot be listed to the end is said, and the rest is used
+        retry(walk)
+    notes = [_unlisted(error) for error in errors]
     files, odd = usable_files(files, path)
     archives = [file for file in files if file.lower().endswith(SUFFIX)]
     places += archives
@@ -113,6 +118,11 @@ def _list_folder(path: Path, places: list[str]) -> Folder:
     members, odd_members = usable_files(packed.files, path)
     notes += [*odd, *packed.notes, *odd_members]
     return Folder(path, _sorted_paths(unpacked + members), tuple(notes), tuple(packed.remarks))
+
+
+def _unlisted(error: OSError) -> Problem:
+    found, remedy = (error.strerror or type(error).__name__).lower(), "change its permissions, or check the disk"
+    return Problem(UNLISTED, printable(str(error.filename)), found, "a folder that can be listed", remedy)
 
 
 def _sorted_paths(files: list[str]) -> tuple[Path, ...]:

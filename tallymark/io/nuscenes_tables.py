@@ -17,7 +17,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from tallymark.core.problems import Problem, Problems, clip
-from tallymark.io.archives import file_status, is_file, open_file, packed_table
+from tallymark.io.archives import BadArchive, file_status, is_file, open_file, packed_table
 from tallymark.io.folders import open_folder
 from tallymark.io.json_text import (
     BadJson,
@@ -29,6 +29,7 @@ from tallymark.io.json_text import (
     show,
     skip_blanks,
 )
+from tallymark.io.regular import NotRegular
 
 TEXT, NUMBER, NUMBERS, WORDS = pl.String, pl.Float64, pl.List(pl.Float64), pl.List(pl.String)
 Schema = dict[str, pl.DataType | type[pl.DataType]]
@@ -318,9 +319,12 @@ def sample_tokens(folder: Path, problems: Problems) -> list[str]:
 
 
 def is_json(path: str | Path) -> bool:
-    """Whether a file begins like a JSON object, unlike a CSV file."""
+    """Whether a file begins like a JSON object, unlike a CSV file; of none that can be opened, its reader says so."""
     try:
         with open_file(packed_table(path) or path) as file:
             return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
-    except OSError:
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, NotRegular, BadArchive):
         return False
+    except OSError as error:
+        error.filename = str(path)  # while a file is read, the system does not name it
+        raise

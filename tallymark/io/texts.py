@@ -9,6 +9,7 @@ from pathlib import Path
 from tallymark.core.problems import Problem, Problems
 from tallymark.io.archives import BadArchive, file_status, open_file, packed_table, read_bytes
 from tallymark.io.regular import NotRegular
+from tallymark.io.retries import retry
 
 HEADER_BYTES = 1 << 14
 """How much of a file is read to see what it begins with."""
@@ -60,7 +61,7 @@ def read_text(
         if (size := file_status(place)[0]) > LARGEST_TEXT:
             refuse("too_large", f"{size:,} bytes", f"split it: texts are read up to {LARGEST_TEXT:,} bytes")
             return None
-        data = read_bytes(place)
+        data = retry(lambda: read_bytes(place))
     except OSError as error:
         remedy = error.remedy if isinstance(error, BadArchive | NotRegular) else "check the file"
         refuse("unreadable", (error.strerror or type(error).__name__).lower(), remedy)
@@ -95,12 +96,15 @@ def read_lines(
 
 def beginning(path: Path) -> str | None:
     """What a text file begins with; None if it cannot be opened, or is no text."""
-    try:
+
+    def read() -> bytes:
         with open_file(path) as file:
-            data = file.read(HEADER_BYTES)
+            return file.read(HEADER_BYTES)
+
+    try:
+        return decode(retry(read), whole=False)
     except OSError:
         return None
-    return decode(data, whole=False)
 
 
 def first_line(path: Path) -> str:

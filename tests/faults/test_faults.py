@@ -13,8 +13,8 @@ import pytest
 from tests.faults.cases import DATA, MODELS, TABLES
 from tests.faults.harness import ERRORS, Fault, Mode, Sweep, Verbs, running
 
-LATER = ("check-zip", "check-upcalls", "explore-upcalls", "check-wheat", "convert-lyft")
-"""Not held yet: a fault in reading is said to be damage, or files that are missing, instead of its own reason."""
+LATER = ("explore-upcalls",)
+"""Not held yet: the sound library returns less of a recording where a disk fails, and the page does not say so."""
 CASES = {name: case for name, case in {**TABLES, **DATA, **MODELS}.items() if name not in LATER}
 EVERY = pytest.mark.skipif("FAULTS" not in os.environ, reason="takes hours: set FAULTS=all to run it")
 AT_MOST = 150

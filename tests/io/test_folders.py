@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import soundfile
 
 import tallymark
 from tallymark.core.problems import Problems
+from tallymark.io import recent_listings
 from tallymark.io.folders import media_files, open_folder, split_of_path
 from tests.made import NAMES
 from tests.sets import copy_of
@@ -216,3 +218,45 @@ def test_accents_may_be_written_in_two_ways(tmp_path: Path) -> None:
         catalog = tallymark.read(name, tmp_path / folder)
         assert [Path(file).stem for file in catalog.files] == [two]
         assert [Path(item).stem for item in catalog.items.ids] == [one]
+
+
+def test_a_folder_that_fails_to_be_listed_for_a_moment_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train" / "a.jpg").write_bytes(b"")
+    failing = [OSError(errno.EIO, "Input/output error", str(tmp_path / "train"))]
+    scandir = os.scandir
+
+    def flaky(path: str) -> object:
+        if str(path).endswith("train") and failing:
+            raise failing.pop()
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", flaky)
+    listed = open_folder(tmp_path, Problems())
+    assert listed is not None
+    assert [path.name for path in listed.files] == ["a.jpg"]
+    assert not listed.notes
+
+
+def test_a_listing_in_part_is_held_while_a_folder_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a file would be missing, and the reason be lost with the first listing."""
+    (tmp_path / "train").mkdir()
+    refused = [OSError(errno.EACCES, "Permission denied", str(tmp_path / "train"))]
+    scandir = os.scandir
+
+    def closed(path: str) -> object:
+        if str(path).endswith("train") and refused:
+            raise refused.pop()
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    with recent_listings.hold():
+        first, second = (open_folder(tmp_path, Problems()) for _ in range(2))
+    assert first is second
+    assert first is not None
+    assert [note.found for note in first.notes] == ["permission denied"]
+    again = open_folder(tmp_path, Problems())
+    assert again is not None
+    assert not again.notes
