@@ -66,7 +66,7 @@ def test_an_unreadable_item_is_replaced_by_the_next_and_reported_once(catalog: C
     assert dataset.load(1) is None
     assert [dataset.load_readable(item)[0] for item in (0, 1, 2, 3, last)] == [0, 3, 3, 3, 0]
     assert sorted(str(problem.item) for problem in dataset.problems) == sorted(catalog.items.ids[[1, 2, last]])
-    assert {problem.expected for problem in dataset.problems} == {f"a {catalog.medium.noun}"}
+    assert {problem.expected for problem in dataset.problems} == {f"a readable {catalog.medium.noun}"}
 
 
 def test_without_any_readable_item_all_problems_are_raised(catalog: Catalog) -> None:

@@ -23,6 +23,7 @@ from tallymark.inference.pipeline import infer
 from tallymark.inference.predictor import Predictor
 from tallymark.inference.session import Runtime, Session
 from tallymark.io.images import IMAGE
+from tallymark.io.media import BadMedia
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.training.adapter import as_model
 from tallymark.training.export import export
@@ -222,6 +223,9 @@ class Folder:
 
     def place(self, item: int) -> str:
         return str(self.paths[item])
+
+    def unread(self, item: int, bad: BadMedia) -> Problem:
+        return Problem(bad.kind, self.place(item), bad.found, "a readable image", bad.remedy, item=self.items.ids[item])
 
 
 def test_two_models_are_an_ensemble(make: Make, tmp_path: Path) -> None:
