@@ -1,4 +1,4 @@
-"""Speed of two checkouts side by side: scoring, training and predicting, alternating in one run.
+"""Speed of two checkouts side by side: scoring, checking, training and predicting, alternating in one run.
 
     python -m benchmarks.compare --before CHECKOUT [WORK ...] [--rounds N] [--preset tiny] [--threads 1]
 
@@ -110,6 +110,8 @@ def plain_value(verb: str, given: list[str], value: Any) -> Any:
         return value.value
     if verb == "train":
         return value.score.value
+    if verb == "check":
+        return [value.items, value.objects, value.problems.total]
     if verb == "predict":
         return hashlib.sha256(Path(given[2]).read_bytes()).hexdigest()
     return value if verb == "where" else None
@@ -130,9 +132,12 @@ def rows(files: Path, preset: str, work: list[str]) -> Iterator[Row]:
         if wanted(f"score {name}"):
             yield f"score {name}", "score", (name, *make_files(name, files / name, size)), {}
     for name, options in SETS.items():
-        train, predict = f"train {name}", f"predict {name}"
-        if wanted(train, predict):
+        check, train, predict = (f"{verb} {name}" for verb in ("check", "train", "predict"))
+        if wanted(check, train, predict):
             data = make_set(name, files / f"{name}-set", options)
+        if wanted(check):
+            yield check, "check", (name, data), {}
+        if wanted(train, predict):
             changes = {"preset": preset, "epochs": EPOCHS[name], "evaluations": 1}
             yield train, "train", (name, data, "{out}"), changes
             more = make_set(name, files / f"{name}-predicted", PREDICTED[name])
