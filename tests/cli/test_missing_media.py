@@ -100,6 +100,7 @@ def test_nothing_to_score_in_the_held_out_fold_is_refused(partial: Path, tmp_pat
     assert "nothing can be scored" in refused
 
 
+@pytest.mark.slow
 def test_sweeps_without_a_file_are_not_pseudo_labelled(tmp_path: Path) -> None:
     data = tmp_path / "lyft"
     run("synth", "lyft", data, "--items", 15, "samples_per_scene=2", "beams=24", "columns=360", "cameras=none")

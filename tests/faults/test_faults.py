@@ -16,6 +16,9 @@ from tests.faults.harness import ERRORS, Fault, Mode, Sweep, Verbs, running
 LATER = ("explore-upcalls",)
 """Not held yet: the sound library returns less of a recording where a disk fails, and the page does not say so."""
 CASES = {name: case for name, case in {**TABLES, **DATA, **MODELS}.items() if name not in LATER}
+LONG = ("train", "kit")
+"""These take ten seconds and more."""
+SLOW = pytest.mark.slow
 EVERY = pytest.mark.skipif("FAULTS" not in os.environ, reason="takes hours: set FAULTS=all to run it")
 AT_MOST = 150
 """Operations that are tried of a case at most: a kit has hundreds, all alike."""
@@ -39,7 +42,7 @@ def spread(count: int, number: int) -> list[int]:
     return [1, *sorted(random.Random(count).sample(range(2, count), number - 2)), count]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW if name in LONG else ()) for name in CASES])
 def test_faults_damage_nothing(name: str, sweep: Callable[[str], Sweep]) -> None:
     """Some operations that fail once, a disk that becomes full and stays so, and a kill in the middle of a write."""
     made = sweep(name)
