@@ -1,4 +1,4 @@
-"""One-to-one matches of events and their predictions, and the table of them."""
+"""Matches of events and their predictions: one to one, by the best score, and the table of them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import polars as pl
 
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Events
+from tallymark.scoring.matches import CountFormula, Matches
 
 
 @dataclass(frozen=True, eq=False)
 class EventMatches:
     """Which events are detected by any prediction, which predictions are correct, and a maximum one-to-one matching.
 
-    call, detection: the pairs of the matching.
+    buffer: seconds that they may be apart. call, detection: the pairs of the matching.
     """
 
+    buffer: float
     detected: np.ndarray
     correct: np.ndarray
     call: np.ndarray
@@ -35,7 +37,7 @@ def match_events(truth: Annotations[Events], predicted: Annotations[Events], buf
     calls = np.flatnonzero(detected)
     calls = calls[np.lexsort((truth.shapes.time[calls], truth.item[calls]))]
     call, place = _earliest_free(calls, first[calls], last[calls])
-    return EventMatches(detected, correct, call, order[place])
+    return EventMatches(buffer, detected, correct, call, order[place])
 
 
 def _earliest_free(calls: np.ndarray, first: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -52,6 +54,44 @@ def _earliest_free(calls: np.ndarray, first: np.ndarray, last: np.ndarray) -> tu
             places.append(free)
             free += 1
     return np.array(matched, np.int64), np.array(places, np.int64)
+
+
+def best_detections(truth: Annotations[Events], predicted: Annotations[Events], buffer: float) -> np.ndarray:
+    """The prediction with the highest score of those within `buffer` seconds of each event; -1 where there is none."""
+    order, first, last = truth.shapes.windows(predicted.shapes, truth.item, predicted.item, buffer)
+    by_score = np.argsort(-predicted.scores, kind="stable")
+    rank = np.empty(len(by_score), np.int64)
+    rank[by_score] = np.arange(len(by_score))
+    return np.append(by_score, -1)[_least_in_ranges(rank[order], first, last)]
+
+
+def _least_in_ranges(values: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """The least of values[first[i]:last[i]] for every i; where that is empty, the number of values.
+
+    Two blocks of 2^k values cover a range of 2^k to 2^(k + 1), so that long ranges cost no more than short ones.
+    """
+    least = np.full(len(first), len(values))
+    length, block, width = last - first, values, 1
+    while width <= len(values):
+        own = np.flatnonzero((length >= width) & (length < 2 * width))
+        least[own] = np.minimum(block[first[own]], block[last[own] - width])
+        block, width = np.minimum(block[:-width], block[width:]), 2 * width
+    return least
+
+
+def event_matches(
+    truth: Annotations[Events], predicted: Annotations[Events], found: EventMatches, formula: CountFormula,
+    hours: float | None,
+) -> Matches:  # fmt: skip
+    """True positives are events, at the best score of their predictions; false ones predictions near no event."""
+    best = best_detections(truth, predicted, found.buffer)
+    tp, fp = np.flatnonzero(best >= 0), np.flatnonzero(~found.correct)
+    return Matches(
+        (found.buffer,), "s", formula, truth.counts,
+        truth.item[tp], predicted.scores[best[tp]], np.ones(len(tp), np.uint32),
+        predicted.item[fp], predicted.scores[fp], np.ones(len(fp), np.uint32),
+        hours,
+    )  # fmt: skip
 
 
 def event_pairs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,8 @@ from tallymark.core.console import as_text, show_table
 from tallymark.core.humanize import plural
 from tallymark.core.options import as_assignments, describe
 from tallymark.data.annotations import Annotations
+from tallymark.scoring.matches import CountFormula, Matches, sweep_matches
+from tallymark.scoring.ranked_matches import RankedMatches
 from tallymark.scoring.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ class Score:
     lines: tuple[str, ...] = ()
     without: str = "nothing is left to count under these rule options"
     find_pairs: Callable[[], pl.DataFrame] = pl.DataFrame
+    find_matches: Callable[[], Matches | None] = lambda: None
+    find_ranking: Callable[[], RankedMatches | None] = lambda: None
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     objective: float | None = None
@@ -79,6 +83,16 @@ class Score:
     def pairs(self) -> pl.DataFrame:
         """Matched pairs: item, number of the truth and of the prediction within it, iou, thresholds passed."""
         return self.find_pairs()
+
+    @cached_property
+    def matches(self) -> Matches | None:
+        """The score and the counts at every score threshold; None where the rule is no formula of counts."""
+        return self.find_matches()
+
+    @cached_property
+    def ranking(self) -> RankedMatches | None:
+        """The ranks of the true labels; None where the rule is not about labels of whole items."""
+        return self.find_ranking()
 
     @property
     def note(self) -> str:
@@ -234,14 +248,16 @@ def swept_score(
     )
 
 
-def critical_success(found: Sweep) -> np.ndarray:
-    """Mean over thresholds of TP / (TP + FP + FN) for each group; nan where there is nothing at all."""
-    all_objects = (found.truths + found.predictions)[:, None] - found.hits
-    with np.errstate(invalid="ignore"):
-        ratio: np.ndarray = found.hits / all_objects
-    return ratio.mean(axis=1)
-
-
-def fill_empty(value: np.ndarray, empty_image: Literal["skip", "one", "zero"]) -> np.ndarray:
-    """What an item without truths and predictions counts: nothing at all (nan stays), one or zero."""
-    return value if empty_image == "skip" else np.nan_to_num(value, nan=float(empty_image == "one"))
+def counted_score(
+    challenge: str,
+    rule_options: DataclassInstance,
+    truth: Annotations[Any],
+    predicted: Annotations[Any],
+    found: Sweep,
+    formula: CountFormula,
+    classes: pl.DataFrame | None = None,
+) -> Score:
+    """The score of a rule that is the mean over items of a formula of their counts, swept over thresholds."""
+    value = formula.by_group(found.pool(len(truth.items)))
+    score = swept_score(challenge, rule_options, truth, predicted, found, value, classes)
+    return replace(score, find_matches=lambda: sweep_matches(truth, predicted, found, formula))

@@ -15,6 +15,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.datasets.class_list import count_listed_classes
 from tallymark.geometry import Labels
 from tallymark.scoring.by_class import Confusions, label_table
+from tallymark.scoring.ranked_matches import rank_labels
 from tallymark.scoring.score import Score, item_table, weighted_mean
 
 
@@ -40,14 +41,8 @@ def data_options(path: Path | None, classes: Sequence[str]) -> dict[str, int]:
 
 def score(truth: Annotations[Labels], predicted: Annotations[Labels], rule_options: RuleOptions) -> Score:
     """Score predictions that list the same items as the truth."""
-    label = np.full(len(truth.items), -1)
-    label[truth.item] = truth.shapes.label
-    hits = predicted.shapes.label == label[predicted.item]
-    wrong = np.bincount(predicted.item[hits], minlength=len(truth.items)) == 0
-    first = predicted.offsets[:-1][predicted.counts > 0]
-    guess = np.full(len(label), -1)
-    guess[predicted.item[first]] = predicted.shapes.label[first]
-    top1 = (guess == label) & (guess >= 0)
+    ranked = rank_labels(truth, predicted, rule_options.k)
+    wrong, top1 = ranked.rank == 0, ranked.rank == 1
     value = wrong.astype(float)
     everything = np.ones(len(value))
     error = weighted_mean(value, everything)
@@ -60,12 +55,8 @@ def score(truth: Annotations[Labels], predicted: Annotations[Labels], rule_optio
         total=lambda weight: weighted_mean(value, weight),
         counts=pl.DataFrame({"right": [int((~wrong).sum())], "wrong": [int(wrong.sum())]}),
         details={"top1_error": weighted_mean(1.0 - top1, everything)},
-        classes=label_table(label, wrong, top1, truth.classes),
-        analyses={"confusions": Confusions(label, guess, truth.classes)},
-        find_pairs=lambda: pl.DataFrame(
-            {
-                "item": truth.items.ids[predicted.item[hits]],
-                "rank": (np.arange(len(predicted)) - predicted.offsets[predicted.item])[hits] + 1,
-            }
-        ),
+        classes=label_table(ranked.label, wrong, top1, truth.classes),
+        analyses={"confusions": Confusions(ranked.label, ranked.first, truth.classes)},
+        find_pairs=lambda: pl.DataFrame({"item": truth.items.ids, "rank": ranked.rank}).filter(pl.col("rank") > 0),
+        find_ranking=lambda: ranked,
     )

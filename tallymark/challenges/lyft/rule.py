@@ -11,12 +11,12 @@ from tallymark.core import options as options_module
 from tallymark.data.annotations import Annotations, align_classes
 from tallymark.geometry import Cuboids
 from tallymark.scoring.by_class import class_table, item_and_class, mean_of_rows
+from tallymark.scoring.matches import EMPTY_VALUES, CountFormula
 from tallymark.scoring.matching import Match
 from tallymark.scoring.precision import average_precision
 from tallymark.scoring.score import (
     Score,
-    critical_success,
-    fill_empty,
+    counted_score,
     item_table,
     pair_table,
     swept_score,
@@ -60,12 +60,13 @@ def score(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rule_opt
 def _score_by_text(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], rule_options: RuleOptions) -> Score:
     agnostic = rule_options.class_mode == "agnostic"
     found = _sweep(truth, predicted, rule_options, rule_options.match, 1 if agnostic else len(truth.classes))
-    if rule_options.class_mode == "per_class_mean":
-        value = mean_of_rows(critical_success(found).reshape(len(truth.items), len(truth.classes)))
-    else:
-        value = critical_success(found.pool(len(truth.items)))
-    value = fill_empty(value, rule_options.empty_image)
     table = None if agnostic else class_table(truth, predicted, found)
+    empty = EMPTY_VALUES[rule_options.empty_image]
+    if rule_options.class_mode != "per_class_mean":
+        formula = CountFormula(1, 1, 1, empty=empty)
+        return counted_score("lyft", rule_options, truth, predicted, found, formula, table)
+    value = mean_of_rows(CountFormula(1, 1, 1).by_group(found).reshape(len(truth.items), len(truth.classes)))
+    value = np.where(np.isnan(value), empty, value)
     return swept_score("lyft", rule_options, truth, predicted, found, value, table)
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from tallymark.core import options as options_module
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Masks
+from tallymark.scoring.matches import CountFormula
 from tallymark.scoring.matching import Match
-from tallymark.scoring.score import Score, swept_score
+from tallymark.scoring.score import Score, counted_score
 from tallymark.scoring.sweep import IouComparison, sweep
 
 TWENTIETHS = tuple(range(10, 20))
 """The text: "(0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)"."""
+
+F2 = CountFormula(5, 1, 4, empty=1)
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,4 @@ def score(truth: Annotations[Masks], predicted: Annotations[Masks], rule_options
         comparison=rule_options.iou_comparison,
         mode=rule_options.match,
     )
-    # 5 TP + 4 FN + FP = 4 (TP + FN) + (TP + FP)
-    whole = (4 * found.truths + found.predictions)[:, None]
-    with np.errstate(invalid="ignore"):
-        f2 = np.where(whole > 0, 5 * found.hits / whole, 1)
-    return swept_score("ships", rule_options, truth, predicted, found, f2.mean(axis=1))
+    return counted_score("ships", rule_options, truth, predicted, found, F2)

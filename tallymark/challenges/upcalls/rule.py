@@ -13,7 +13,8 @@ from tallymark.core.options import bounded
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Events
 from tallymark.scoring.clip_presence import clip_score
-from tallymark.scoring.event_matching import event_pairs, match_events
+from tallymark.scoring.event_matching import event_matches, event_pairs, match_events
+from tallymark.scoring.matches import CountFormula
 from tallymark.scoring.score import Score, item_table
 
 
@@ -35,6 +36,7 @@ class RuleOptions:
     time_zone: str = ""
 
 
+F1 = CountFormula(2, 1, 1, empty=0, pooled=True)
 OFFICIAL_HOURS = 25.0
 OFFICIAL_RECORDINGS = frozenset(f"B_cont_{number}.wav" for number in range(50))
 """The official test set: 50 half hours from the Gulf of St. Lawrence."""
@@ -86,6 +88,7 @@ def score(truth: Annotations[Events], predicted: Annotations[Events], rule_optio
         details=details,
         lines=official_lines(details, rule_options.hours),
         find_pairs=lambda: event_pairs(truth, predicted, found.call, found.detection),
+        find_matches=lambda: event_matches(truth, predicted, found, F1, rule_options.hours),
     )
 
 

@@ -8,8 +8,9 @@ from typing import Literal
 from tallymark.core import options as options_module
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Boxes
+from tallymark.scoring.matches import EMPTY_VALUES, CountFormula
 from tallymark.scoring.matching import Match
-from tallymark.scoring.score import Score, critical_success, fill_empty, swept_score
+from tallymark.scoring.score import Score, counted_score
 from tallymark.scoring.sweep import IouComparison, sweep
 
 TWENTIETHS = tuple(range(10, 16))
@@ -46,5 +47,5 @@ def score(truth: Annotations[Boxes], predicted: Annotations[Boxes], rule_options
         comparison=rule_options.iou_comparison,
         mode=rule_options.match,
     )
-    value = fill_empty(critical_success(found), rule_options.empty_image)
-    return swept_score("wheat", rule_options, truth, predicted, found, value)
+    formula = CountFormula(1, 1, 1, empty=EMPTY_VALUES[rule_options.empty_image])
+    return counted_score("wheat", rule_options, truth, predicted, found, formula)

@@ -1,0 +1,61 @@
+"""Ranked matches: at which rank the predicted labels of each item name the true one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tallymark.data.annotations import Annotations
+from tallymark.geometry import Labels
+
+
+@dataclass(frozen=True, eq=False)
+class RankedMatches:
+    """The true label, the labels predicted for it, and the rank at which they are equal, of each item.
+
+    label: true class, -1 if there is none. first: class predicted first, -1 if none was predicted.
+    rank: of the true label among the predicted ones, from 1 on; 0 if it is not one of them.
+    probability: the score of the label predicted first; nan if it is not known.
+    k: labels that a submission gives for each item.
+    """
+
+    label: np.ndarray
+    first: np.ndarray
+    rank: np.ndarray
+    probability: np.ndarray
+    k: int
+
+    def score_at(self, k: int, reject_below: float = 0.0) -> float:
+        """Top-k error of the items that are accepted; nan if none is.
+
+        An item is rejected, which is to say left to a person, if its first label is less probable than `reject_below`.
+        """
+        rank = self.rank[self.accepted(reject_below)]
+        return float(((rank == 0) | (rank > k)).mean()) if len(rank) else math.nan
+
+    def accepted(self, reject_below: float) -> np.ndarray:
+        """(items,) whether each item is accepted; also where no probability is known."""
+        return ~(self.probability < reject_below)
+
+    def as_dict(self) -> dict[str, object]:
+        """What a page needs to recompute the error: plain values, and arrays of the types that it reads."""
+        rank, probability = self.rank.astype("<i4"), self.probability.astype("<f8")
+        return {"kind": "labels", "k": self.k, "rank": rank, "probability": probability}
+
+
+def rank_labels(truth: Annotations[Labels], predicted: Annotations[Labels], k: int) -> RankedMatches:
+    """The ranks of the true labels; predicted labels are in the order of their rows, the most probable first."""
+    items = len(truth.items)
+    label, first = np.full((2, items), -1)
+    label[truth.item] = truth.shapes.label
+    named = predicted.counts > 0
+    first[named] = predicted.shapes.label[predicted.offsets[:-1][named]]
+    rank = np.zeros(items, np.int64)
+    hits = np.flatnonzero(predicted.shapes.label == label[predicted.item])[::-1]  # the first of equal labels is last
+    rank[predicted.item[hits]] = hits - predicted.offsets[predicted.item[hits]] + 1
+    probability = np.full(items, np.nan)
+    if predicted.score is not None:
+        probability[named] = predicted.score[predicted.offsets[:-1][named]]
+    return RankedMatches(label, first, rank, probability, k)
