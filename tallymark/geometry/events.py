@@ -67,6 +67,23 @@ class Events:
         last = np.searchsorted(key, _in_group(group, self.time + buffer), "right")
         return order, first, last
 
+    def nearest(self, other: Events, group: np.ndarray, other_group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest other event of the same group, the earlier of two, and how many seconds it is away.
+
+        -1 and infinitely many, where a group has none.
+        """
+        order = np.lexsort((other.time, other_group))
+        after = np.searchsorted(_in_group(other_group, other.time)[order], _in_group(group, self.time))
+        index = np.full(len(self), -1)
+        seconds = np.full(len(self), np.inf)
+        for place in (after - 1, after):
+            inside = np.flatnonzero((place >= 0) & (place < len(order)))
+            one = order[place[inside]]
+            apart = np.where(other_group[one] == group[inside], np.abs(other.time[one] - self.time[inside]), np.inf)
+            nearer = apart < seconds[inside]
+            index[inside[nearer]], seconds[inside[nearer]] = one[nearer], apart[nearer]
+        return index, seconds
+
 
 def _in_group(group: np.ndarray, time: np.ndarray) -> np.ndarray:
     """Numbers in the order of group and time, without rounding: complex ones, which sort by their real part first."""

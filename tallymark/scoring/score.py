@@ -16,6 +16,7 @@ from tallymark.core.humanize import plural
 from tallymark.core.options import as_assignments, describe
 from tallymark.data.annotations import Annotations
 from tallymark.scoring.matches import CountFormula, Matches, sweep_matches
+from tallymark.scoring.outcomes import Outcomes, sweep_outcomes
 from tallymark.scoring.ranked_matches import RankedMatches
 from tallymark.scoring.sweep import Sweep
 
@@ -57,6 +58,7 @@ class Score:
     without: str = "nothing is left to count under these rule options"
     find_pairs: Callable[[], pl.DataFrame] = pl.DataFrame
     find_matches: Callable[[], Matches | None] = lambda: None
+    find_outcomes: Callable[[], Outcomes | None] = lambda: None
     find_ranking: Callable[[], RankedMatches | None] = lambda: None
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
@@ -88,6 +90,11 @@ class Score:
     def matches(self) -> Matches | None:
         """The score and the counts at every score threshold; None where the rule is no formula of counts."""
         return self.find_matches()
+
+    @cached_property
+    def outcomes(self) -> Outcomes | None:
+        """What became of each prediction and each truth; None where the rule does not say."""
+        return self.find_outcomes()
 
     @cached_property
     def ranking(self) -> RankedMatches | None:
@@ -245,6 +252,7 @@ def swept_score(
         counts=threshold_counts(found),
         classes=classes,
         find_pairs=lambda: pair_table(truth, predicted, found),
+        find_outcomes=lambda: sweep_outcomes(truth, predicted, found),
     )
 
 

@@ -24,6 +24,7 @@ class Sweep:
     twentieths: the thresholds in steps of 0.05: 10 means 0.50.
     hits: (groups, thresholds) true positives. truths, predictions: (groups,) numbers of objects.
     pairs: all pairs that can match. matched: (pairs, thresholds) whether they do.
+    The others are what was matched: the shapes, their groups, and how an IoU is compared with a threshold.
     """
 
     twentieths: tuple[int, ...]
@@ -32,6 +33,15 @@ class Sweep:
     predictions: np.ndarray
     pairs: Pairs
     matched: np.ndarray
+    truth_shapes: Spatial
+    predicted_shapes: Spatial
+    truth_group: np.ndarray
+    predicted_group: np.ndarray
+    comparison: IouComparison
+
+    def level(self, pairs: Pairs) -> np.ndarray:
+        """How many of the thresholds each pair passes, whether it is one of these pairs or not."""
+        return _level(pairs, self.twentieths, self.comparison)
 
     def pool(self, groups: int) -> Sweep:
         """The counts of `groups` larger groups, each the sum of equally many consecutive ones."""
@@ -56,7 +66,7 @@ def sweep(
     """Match the predictions of every group to its truths, the highest confidence first, at every threshold."""
     # Without predictions nothing is measured: a baseline must not cost time.
     shown, shown_group = (truth, truth_group) if len(predicted) else (truth.take(NONE), truth_group[NONE])
-    pairs = _find_pairs(shown, predicted, shown_group, predicted_group, twentieths[0] / 20)
+    pairs = find_pairs(shown, predicted, shown_group, predicted_group, twentieths[0] / 20)
     level = _level(pairs, twentieths, comparison)
     matched = match(pairs, level, len(twentieths), -confidence, mode)
     group = truth_group[pairs.first]
@@ -67,10 +77,15 @@ def sweep(
         np.bincount(predicted_group, minlength=groups),
         pairs,
         matched,
+        truth,
+        predicted,
+        truth_group,
+        predicted_group,
+        comparison,
     )
 
 
-def _find_pairs(
+def find_pairs(
     truth: Spatial, predicted: Spatial, truth_group: np.ndarray, predicted_group: np.ndarray, least: float
 ) -> Pairs:
     """Pairs of the same group; of many objects, some groups at a time: the search needs several times their memory."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
@@ -14,7 +15,7 @@ from tallymark.challenges.upcalls.rule import RuleOptions, score
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Events
-from tallymark.scoring.event_matching import match_events
+from tallymark.scoring.event_matching import best_detections, match_events
 
 RECORDINGS = 3
 
@@ -51,4 +52,24 @@ def test_a_hundred_thousand_equal_times_take_no_time() -> None:
     begun = time.process_time()
     result = score(crowd, crowd, RuleOptions())
     assert (result.value, result.details["one_to_one_f1"]) == (1, 1)
+    assert result.matches is not None
+    assert result.outcomes is not None
+    assert result.matches.score_at(1.0) == 1
+    assert result.outcomes.hit.sum() == 1
     assert time.process_time() - begun < 5
+
+
+@given(rows, rows)
+def test_the_best_detection_of_each_event_and_the_nearest_event(calls: list, detections: list) -> None:
+    truth, predicted = events(calls), events(detections)
+    scored = replace(predicted, score=np.arange(len(predicted)) % 3 / 2)
+    apart = np.abs(truth.shapes.time[:, None] - predicted.shapes.time)
+    apart[truth.item[:, None] != predicted.item] = np.inf
+    best = best_detections(truth, scored, 1.5)
+    place, seconds = predicted.shapes.nearest(truth.shapes, predicted.item, truth.item)
+    for call in range(len(truth)):
+        near = np.flatnonzero(apart[call] <= 1.5)
+        assert best[call] == (max(near, key=lambda row: (scored.scores[row], -row)) if len(near) else -1)
+    for row in range(len(predicted)):
+        assert seconds[row] == apart[:, row].min(initial=np.inf)
+        assert place[row] == -1 if np.isinf(seconds[row]) else apart[place[row], row] == seconds[row]

@@ -79,6 +79,6 @@ def test_pairs_found_some_groups_at_a_time_are_those_of_all_at_once(monkeypatch:
     expected = boxes[0].pairs(boxes[1], *groups, 0.5)
     for together in (1, 7, 100, 399):
         monkeypatch.setattr(sweep_module, "TOGETHER", together)
-        found = sweep_module._find_pairs(*boxes, *groups, 0.5)
+        found = sweep_module.find_pairs(*boxes, *groups, 0.5)
         for name in ("first", "second", "intersection", "union"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

@@ -15,6 +15,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.datasets.class_list import count_listed_classes
 from tallymark.geometry import Labels
 from tallymark.scoring.by_class import Confusions, label_table
+from tallymark.scoring.outcomes import label_outcomes
 from tallymark.scoring.ranked_matches import rank_labels
 from tallymark.scoring.score import Score, item_table, weighted_mean
 
@@ -58,5 +59,6 @@ def score(truth: Annotations[Labels], predicted: Annotations[Labels], rule_optio
         classes=label_table(ranked.label, wrong, top1, truth.classes),
         analyses={"confusions": Confusions(ranked.label, ranked.first, truth.classes)},
         find_pairs=lambda: pl.DataFrame({"item": truth.items.ids, "rank": ranked.rank}).filter(pl.col("rank") > 0),
+        find_outcomes=lambda: label_outcomes(truth, predicted),
         find_ranking=lambda: ranked,
     )

@@ -13,6 +13,7 @@ from tallymark.geometry import Cuboids
 from tallymark.scoring.by_class import class_table, item_and_class, mean_of_rows
 from tallymark.scoring.matches import EMPTY_VALUES, CountFormula
 from tallymark.scoring.matching import Match
+from tallymark.scoring.outcomes import sweep_outcomes
 from tallymark.scoring.precision import average_precision
 from tallymark.scoring.score import (
     Score,
@@ -119,6 +120,7 @@ def _score_by_ap(truth: Annotations[Cuboids], predicted: Annotations[Cuboids], r
         classes=class_table(truth, predicted, found, None if by_sample else precision),
         without="a sample has no truth: the published grader has no score then" if by_sample else "there is no truth",
         find_pairs=lambda: pair_table(truth, predicted, found),
+        find_outcomes=lambda: sweep_outcomes(truth, predicted, found),
     )
 
 

@@ -14,6 +14,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.geometry import Events
 from tallymark.scoring.clip_presence import clip_score
 from tallymark.scoring.event_matching import event_matches, event_pairs, match_events
+from tallymark.scoring.event_outcomes import event_outcomes
 from tallymark.scoring.matches import CountFormula
 from tallymark.scoring.score import Score, item_table
 
@@ -88,6 +89,7 @@ def score(truth: Annotations[Events], predicted: Annotations[Events], rule_optio
         details=details,
         lines=official_lines(details, rule_options.hours),
         find_pairs=lambda: event_pairs(truth, predicted, found.call, found.detection),
+        find_outcomes=lambda: event_outcomes(truth, predicted, found),
         find_matches=lambda: event_matches(truth, predicted, found, F1, rule_options.hours),
     )
 
