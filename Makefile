@@ -10,10 +10,11 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 8 --dist load --maxschedchunk 1
 COVERAGE := --cov=tallymark --cov-report=term:skip-covered --cov-fail-under=96
 
-.PHONY: help venv demo test test-slow fuzz tests coverage lint types bench clean
+.PHONY: help venv browser demo test test-slow fuzz tests coverage lint types bench clean
 
 help:
 	@echo "make venv       create .venv with everything that development needs"
+	@echo "make browser    install Debian's chromium for the tests of pages, where that is possible"
 	@echo "make demo       train and score tiny models of all challenges on synthetic data, in demo/"
 	@echo "make test       lint, types, and the tests that are not marked slow"
 	@echo "make test-slow  the other tests: the demo's trainings, the documentation, the wheel; CI runs them too"
@@ -34,6 +35,14 @@ venv: .venv/installed-dev
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e ".[$*]"
 	touch $@
 
+# Pages are tested in a real browser. Without one, those tests are skipped and say so.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  { apt-get install -y -q --no-install-recommends chromium || \
+	    { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }; } >/dev/null 2>&1; } || \
+	echo "chromium is not installed and cannot be: the tests of pages in a browser are skipped"
+
 demo: .venv/installed-train,imagenet
 	$(BIN)/tallymark demo --out demo
 
@@ -41,10 +50,10 @@ demo: .venv/installed-train,imagenet
 test: .venv/installed-dev
 	@$(MAKE) --no-print-directory --jobs 3 lint types tests
 
-tests: .venv/installed-dev
+tests: .venv/installed-dev browser
 	$(PYTEST) -m "not slow"
 
-test-slow: .venv/installed-dev
+test-slow: .venv/installed-dev browser
 	$(PYTEST) -m slow
 
 # Every case is made from its number: SEED=N begins with another, and what is found is kept in fuzz-findings/.
@@ -53,7 +62,7 @@ fuzz: .venv/installed-dev
 	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),10) --seed $(or $(SEED),0)
 
 # Tracing lines makes tests half as slow again, so that it is a target of its own; the tests that are not slow reach 98 %.
-coverage: .venv/installed-dev
+coverage: .venv/installed-dev browser
 	$(PYTEST) -m "not slow" $(COVERAGE)
 
 lint: .venv/installed-dev

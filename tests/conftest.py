@@ -15,9 +15,10 @@ from rich.console import Console
 
 from tallymark.cli import demo
 from tallymark.io import retries
+from tests.browser import browser, chromium
 from tests.sets import make_once, sets
 
-__all__ = ["sets"]
+__all__ = ["browser", "chromium", "sets"]
 
 # Shared machines are slow at times. In CI always the same examples, so that a failure is caused by the change.
 settings.register_profile(

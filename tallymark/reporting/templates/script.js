@@ -1,5 +1,5 @@
 // Enlarges an image on a click. The page is complete without it.
-const dialog = document.querySelector('dialog');
+const dialog = document.querySelector('dialog.enlarged');
 document.addEventListener('click', event => {
   if (dialog.open) {
     dialog.close();

@@ -1,0 +1,46 @@
+// Reads the page data: base64 into typed arrays, scenes with the facts of their items.
+function decodeArray(text, Type) {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+  return new Type(bytes.buffer);
+}
+
+function decodeEntries(entries) {
+  return {
+    item: decodeArray(entries.item, Int32Array),
+    score: decodeArray(entries.score, Float64Array),
+    levels: decodeArray(entries.levels, Uint32Array),
+  };
+}
+
+function decodeLive(live) {
+  if (!live) return null;
+  if (live.kind === 'labels') {
+    return {...live, rank: decodeArray(live.rank, Int32Array), probability: decodeArray(live.probability, Float64Array)};
+  }
+  return {
+    ...live,
+    truths: decodeArray(live.truths, Int32Array),
+    tp: decodeEntries(live.tp),
+    fp: decodeEntries(live.fp),
+  };
+}
+
+function readData() {
+  const data = JSON.parse(document.querySelector('script.page-data').textContent);
+  data.live = decodeLive(data.live);
+  data.scenes.forEach((scene, index) => {
+    scene.index = index;
+    scene.id = data.items.id[scene.item];
+    scene.group = data.items.group ? data.items.group[scene.item] : null;
+    scene.image = isImage(scene.image) ? scene.image : null;
+    scene.cameras = (scene.cameras || []).filter(camera => isImage(camera.image));
+    scene.objects.forEach((object, at) => { object.index = at; });
+  });
+  return data;
+}
+
+function isImage(source) {
+  return typeof source === 'string' && source.startsWith('data:image/');
+}

@@ -1,0 +1,71 @@
+// What a scene has beside its picture: sound, points in 3D, and camera images with the outlines of its objects.
+function makeMedia(scene, stage) {
+  const below = el('div', {class: 'below'});
+  const space = el('div', {class: 'space', hidden: true});
+  const views = el('div', {class: 'views chips', role: 'group', 'aria-label': 'view', hidden: true});
+  const cameras = scene.cameras.map(cameraView);
+  let sound = null, points = null, visible = [];
+  const selectedIndex = () => selectedEntry(scene)?.object.index ?? null;
+
+  if (scene.sound && typeof mountSound === 'function') {
+    const place = el('div', {class: 'sound'});
+    below.append(place);
+    sound = mountSound(place, scene, {image: stage.svg, selected: null});
+  }
+  if (scene.points && typeof mountPoints === 'function') {
+    const flat = el('button', {type: 'button', class: 'chip', onclick: () => turn(false)}, 'from above');
+    const deep = el('button', {type: 'button', class: 'chip', onclick: () => turn(true)}, 'in 3D');
+    const turn = on => {
+      flat.setAttribute('aria-pressed', String(!on));
+      deep.setAttribute('aria-pressed', String(on));
+      stage.node.hidden = on;
+      space.hidden = !on;
+      if (on) {
+        points ??= mountPoints(space, scene, shownObjects(visible), {
+          selected: selectedIndex(), onSelect: index => select(index === null ? null : entryId({object: scene.objects[index]}), true),
+        });
+        update(visible);
+      }
+    };
+    views.append(flat, deep);
+    views.hidden = false;
+    turn(false);
+  }
+  if (cameras.length > 0) below.append(el('div', {class: 'cameras'}, ...cameras.map(camera => camera.node)));
+  function update(entries) {
+    visible = entries;
+    sound?.update(entries.map(entry => entry.object), selectedIndex());
+    points?.update(shownObjects(entries), selectedIndex());
+    for (const camera of cameras) camera.draw(entries);
+  }
+  return {
+    views: el('div', {class: 'views-line'}, views, space), below, update,
+    select: () => update(visible),
+    destroy() {
+      sound?.destroy();
+      points?.destroy();
+    },
+  };
+}
+
+// Objects with the outcome that they have at this threshold.
+function shownObjects(entries) {
+  return entries.filter(entry => entry.object.role !== 'added').map(({object, outcome}) => ({...object, outcome}));
+}
+
+function cameraView(camera) {
+  const overlay = svgEl('svg', {viewBox: `0 0 ${camera.width} ${camera.height}`, 'aria-hidden': 'true'});
+  return {
+    node: el('figure', {class: 'camera'},
+      el('div', {class: 'picture', style: `aspect-ratio:${camera.width}/${camera.height}`},
+        el('img', {src: camera.image, alt: `camera ${camera.name}`, loading: 'lazy'}), overlay),
+      el('figcaption', {}, camera.name)),
+    draw(entries) {
+      const shown = new Map(entries.map(entry => [entry.object.index, entry]));
+      overlay.replaceChildren(...camera.paths.filter(one => shown.has(one.object)).map(one => {
+        const entry = shown.get(one.object);
+        return svgEl('g', {class: entryId(entry) === state.selected ? 'selected' : null}, ...strokes(one.path, entry.outcome));
+      }));
+    },
+  };
+}

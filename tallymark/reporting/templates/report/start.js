@@ -1,0 +1,17 @@
+// Puts the parts together. The other files only declare, so that their order does not matter.
+const root = document.querySelector('.live');
+const model = makeModel();
+const initialThreshold = state.threshold;
+state.sort = sortings()[0].key;
+loadMarks();
+root.append(scorePanel(), reviewBar(), filterBar(), galleryGrid());
+const viewer = makeViewer();
+const help = makeHelp();
+document.body.append(viewer.dialog, help);
+watchKeys();
+window.tallymark = {
+  setThreshold,
+  score: () => model.scoreAt(state.threshold),
+  counts: () => model.countsAt(state.threshold),
+};
+followPermalink();
