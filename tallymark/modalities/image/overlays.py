@@ -40,9 +40,6 @@ class Overlay(Protocol[G]):
     def extremes(self, truth: Annotations[G], usable: np.ndarray) -> Iterator[GalleryItem]:
         """The largest, the smallest and the most elongated object; `usable`: (n,) bool."""
 
-    def pixel_scale(self, shapes: G, width: int, height: int) -> tuple[float, float]:
-        """Image pixels per unit of the annotations' coordinates, along x and y."""
-
 
 class BoxOverlay:
     """Bounding boxes."""
@@ -68,9 +65,6 @@ class BoxOverlay:
     def extremes(self, truth: Annotations[Boxes], usable: np.ndarray) -> Iterator[GalleryItem]:
         return extreme_sizes(truth, usable)
 
-    def pixel_scale(self, shapes: Boxes, width: int, height: int) -> tuple[float, float]:
-        return 1.0, 1.0
-
 
 class MaskOverlay:
     """Instance masks."""
@@ -80,7 +74,7 @@ class MaskOverlay:
     def draw(
         self, image: np.ndarray, scale: float, truth: Annotations[Masks], color: Color = ANNOTATION, thickness: int = 2
     ) -> np.ndarray:
-        return draw_masks(image, truth.shapes, color, thickness=thickness)
+        return draw_masks(image, truth.shapes, scale, color, thickness=thickness)
 
     def charts(self, truth: Annotations[Masks], image_size: np.ndarray) -> list[Chart | None]:
         masks = truth.shapes
@@ -96,9 +90,6 @@ class MaskOverlay:
 
     def extremes(self, truth: Annotations[Masks], usable: np.ndarray) -> Iterator[GalleryItem]:
         return extreme_sizes(truth, usable)
-
-    def pixel_scale(self, shapes: Masks, width: int, height: int) -> tuple[float, float]:
-        return width / shapes.shape[1], height / shapes.shape[0]
 
 
 class RotatedBoxOverlay:
@@ -122,9 +113,6 @@ class RotatedBoxOverlay:
     def extremes(self, truth: Annotations[RotatedBoxes], usable: np.ndarray) -> Iterator[GalleryItem]:
         return iter(())
 
-    def pixel_scale(self, shapes: RotatedBoxes, width: int, height: int) -> tuple[float, float]:
-        return 1.0, 1.0
-
 
 class LabelOverlay:
     """Class labels of whole images, written below them."""
@@ -143,9 +131,6 @@ class LabelOverlay:
 
     def extremes(self, truth: Annotations[Labels], usable: np.ndarray) -> Iterator[GalleryItem]:
         return iter(())
-
-    def pixel_scale(self, shapes: Labels, width: int, height: int) -> tuple[float, float]:
-        return 1.0, 1.0
 
 
 OVERLAYS: dict[type[Geometry], Overlay[Any]] = {

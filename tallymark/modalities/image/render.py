@@ -158,9 +158,8 @@ def _draw_close_up(
     focused = catalog.truth.filter(np.arange(len(catalog.truth)) == focus)
     across, down = focused.shapes.extents
     height, width = image.shape[:2]
-    scale_x, scale_y = overlay.pixel_scale(focused.shapes, width, height)
-    x, y = float(across.centre[0]) * scale_x, float(down.centre[0]) * scale_y
-    longer = 2 * max(float(across.half[0]) * scale_x, float(down.half[0]) * scale_y)
+    x, y = float(across.centre[0]), float(down.centre[0])
+    longer = 2 * max(float(across.half[0]), float(down.half[0]))
     side = min(max(MIN_CLOSE_UP, CLOSE_UP_MARGIN * longer), width, height)
     scale = min(WIDTH / side, MAX_SIDE / max(width, height))
     interpolation = cv2.INTER_CUBIC if scale > 1 else cv2.INTER_AREA
