@@ -12,8 +12,10 @@ from tallymark.data.annotations import Annotations
 from tallymark.drawing.boxes_and_masks import draw_boxes, draw_masks, draw_outlines
 from tallymark.drawing.charts import Chart, heat_map, histogram
 from tallymark.drawing.colors import ANNOTATION, Color
+from tallymark.drawing.paths import mask_paths, polygon_path, rectangle_paths
 from tallymark.drawing.text import draw_caption
 from tallymark.geometry import Boxes, Geometry, Labels, Masks, RotatedBoxes
+from tallymark.geometry.affine import transform_points
 from tallymark.modalities.gallery import GalleryItem, argmax_where
 
 MAP_CELLS = 24
@@ -40,6 +42,9 @@ class Overlay(Protocol[G]):
     def extremes(self, truth: Annotations[G], usable: np.ndarray) -> Iterator[GalleryItem]:
         """The largest, the smallest and the most elongated object; `usable`: (n,) bool."""
 
+    def paths(self, shapes: G, matrix: np.ndarray) -> list[str]:
+        """The outline of each shape as an SVG path; `matrix` (2, 3) leads from the image to the pixels of the path."""
+
 
 class BoxOverlay:
     """Bounding boxes."""
@@ -64,6 +69,10 @@ class BoxOverlay:
 
     def extremes(self, truth: Annotations[Boxes], usable: np.ndarray) -> Iterator[GalleryItem]:
         return extreme_sizes(truth, usable)
+
+    def paths(self, shapes: Boxes, matrix: np.ndarray) -> list[str]:
+        corners = np.stack([shapes.x, shapes.y, shapes.x + shapes.width, shapes.y + shapes.height], axis=1)
+        return rectangle_paths(transform_points(matrix, corners.reshape(-1, 2, 2)).reshape(-1, 4))
 
 
 class MaskOverlay:
@@ -91,6 +100,9 @@ class MaskOverlay:
     def extremes(self, truth: Annotations[Masks], usable: np.ndarray) -> Iterator[GalleryItem]:
         return extreme_sizes(truth, usable)
 
+    def paths(self, shapes: Masks, matrix: np.ndarray) -> list[str]:
+        return mask_paths(shapes, matrix)
+
 
 class RotatedBoxOverlay:
     """Rotated bounding boxes."""
@@ -113,6 +125,9 @@ class RotatedBoxOverlay:
     def extremes(self, truth: Annotations[RotatedBoxes], usable: np.ndarray) -> Iterator[GalleryItem]:
         return iter(())
 
+    def paths(self, shapes: RotatedBoxes, matrix: np.ndarray) -> list[str]:
+        return [polygon_path([corners]) for corners in transform_points(matrix, shapes.corners)]
+
 
 class LabelOverlay:
     """Class labels of whole images, written below them."""
@@ -131,6 +146,9 @@ class LabelOverlay:
 
     def extremes(self, truth: Annotations[Labels], usable: np.ndarray) -> Iterator[GalleryItem]:
         return iter(())
+
+    def paths(self, shapes: Labels, matrix: np.ndarray) -> list[str]:
+        return [""] * len(shapes)
 
 
 OVERLAYS: dict[type[Geometry], Overlay[Any]] = {
