@@ -105,12 +105,12 @@ def export_clips(result: PredictionResult, folder: PathLike, *, per_kind: int = 
 def export_drawings(result: PredictionResult, folder: PathLike) -> list[Path]:
     """Write an image of each item with its predictions, and with the truth where it is known; return their paths.
 
-    Sweeps are drawn in bird's-eye view, on the map where there is one, and in the image of each camera.
+    Sweeps are drawn in bird's-eye view, on the map where there is one, and in the image of each camera. Of a recording,
+    up to 12 windows of 12 s with events are drawn as spectrograms.
     """
-    _check_supported(result.recipe, "draw")
     readable = np.flatnonzero(result.candidates.readable)
     with filling(folder) as unfinished:
-        drawn = write_drawings(result.catalog, result.predictions, readable, unfinished, result.problems)
+        drawn = write_drawings(result.catalog, result.predictions, readable, unfinished, result.problems, result.recipe)
     return [Path(folder) / path.relative_to(unfinished) for path in drawn]
 
 
@@ -202,8 +202,6 @@ class Exports:
 def _check_supported(recipe: Recipe, *names: str) -> None:
     coder = CODERS[recipe.task]
     unsupported = {} if coder.one_dimensional else dict.fromkeys(EVENTS_ONLY, "a model of events in recordings")
-    if coder.one_dimensional:
-        unsupported["draw"] = "a model of images or sweeps; --clips has spectrograms"
     if coder.ranked:
         unsupported["counts"] = "a model that detects objects"
     if coder.ranked or "image_size" not in recipe.names_at("prediction"):  # predictions are not in pixels

@@ -21,6 +21,8 @@ SHIFT = 4
 """Fractional bits of the coordinates given to OpenCV: outlines are exact to a sixteenth of a pixel."""
 SUBPIXELS = 4
 """Each mask pixel is divided into that many in each direction before its contour is traced."""
+MAX_SUBDIVIDED = 1 << 22
+"""Pixels of the bounding box up to which they are; larger masks are traced as they are, to half a pixel."""
 
 
 def resize_to_fit(image: np.ndarray, width: int = WIDTH) -> tuple[np.ndarray, float]:
@@ -49,14 +51,15 @@ def draw_boxes(
 
 
 def draw_masks(
-    image: np.ndarray, masks: Masks, color: Color = ANNOTATION, opacity: float = 0.25, thickness: int = 1
+    image: np.ndarray,
+    masks: Masks,
+    scale: float = 1.0,
+    color: Color = ANNOTATION,
+    opacity: float = 0.25,
+    thickness: int = 1,
 ) -> np.ndarray:
-    """Masks as translucent areas with outlines, scaled from their own shape to that of the image."""
-    height, width = image.shape[:2]
-    scale = np.array([width / masks.shape[1], height / masks.shape[0]])
-    outlines: list[np.ndarray] = []
-    for mask in range(len(masks)):
-        outlines += [outline * scale for outline in _contours(masks, mask)]
+    """Masks as translucent areas with outlines; their coordinates times `scale` are pixels of the image."""
+    outlines = [outline * scale for mask in range(len(masks)) for outline in mask_contours(masks, mask)]
     filled = image.copy()
     if outlines:
         cv2.fillPoly(filled, [_fixed_point(outline) for outline in outlines], color, cv2.LINE_AA, SHIFT)
@@ -83,19 +86,18 @@ def draw_outlines(
     return drawn
 
 
-def _contours(masks: Masks, mask: int) -> list[np.ndarray]:
-    """The contours of a mask along the edges of its pixels, (n, 2) each.
+def mask_contours(masks: Masks, mask: int) -> list[np.ndarray]:
+    """The contours of a mask along the edges of its pixels, (n, 2) each: around its parts, and around their holes.
 
     OpenCV traces the centres of the outermost pixels; of subdivided pixels, that is almost their edge.
     """
-    bounds = masks.bounds
-    left, top = int(bounds.first[mask]), int(bounds.upper[mask])
-    crop = masks.bitmap(mask)[top : int(bounds.lower[mask]), left : int(bounds.last[mask]) + 1]
+    crop, left, top = masks.crop(mask)
     if not crop.size:
         return []
-    enlarged = np.repeat(np.repeat(crop.astype(np.uint8), SUBPIXELS, axis=0), SUBPIXELS, axis=1)
+    subpixels = SUBPIXELS if crop.size <= MAX_SUBDIVIDED else 1
+    enlarged = np.repeat(np.repeat(crop.astype(np.uint8), subpixels, axis=0), subpixels, axis=1)
     contours, _ = cv2.findContours(enlarged, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
-    return [(np.asarray(contour).reshape(-1, 2) + 0.5) / SUBPIXELS + (left, top) for contour in contours]
+    return [(np.asarray(contour).reshape(-1, 2) + 0.5) / subpixels + (left, top) for contour in contours]
 
 
 def _fixed_point(outline: np.ndarray) -> np.ndarray:

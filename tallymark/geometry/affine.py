@@ -29,6 +29,23 @@ def translation(x: float, y: float) -> np.ndarray:
     return np.array([[1.0, 0.0, x], [0.0, 1.0, y]])
 
 
+def transform_points(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Points (…, 2), transformed."""
+    moved: np.ndarray = points @ matrix[:, :2].T + matrix[:, 2]
+    return moved
+
+
+def invert(matrix: np.ndarray) -> np.ndarray:
+    """The matrix (2, 3) of the inverse transform."""
+    linear = np.linalg.inv(matrix[:, :2])
+    return np.column_stack([linear, -linear @ matrix[:, 2]])
+
+
+def then(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The matrix (2, 3) of one transform followed by another."""
+    return np.column_stack([second[:, :2] @ first[:, :2], transform_points(second, first[:, 2])])
+
+
 def transform_extents(extents: list[Extent], matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Centres and half sides, (2, n) each, of the axis-aligned boxes around transformed boxes of these extents."""
     across, down = extents

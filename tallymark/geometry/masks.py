@@ -57,6 +57,19 @@ class Masks:
             flat[start : start + length] = True
         return flat.reshape(self.shape[1], self.shape[0]).T
 
+    def crop(self, mask: int) -> tuple[np.ndarray, int, int]:
+        """The part of a mask's bitmap within its bounding box, and the column and row of its upper left pixel.
+
+        Only the columns of the mask are decoded: an image may be huge.
+        """
+        bounds, height = self.bounds, self.shape[0]
+        left, columns = int(bounds.first[mask]), int(bounds.last[mask] + 1 - bounds.first[mask])
+        top, bottom = int(bounds.upper[mask]), int(bounds.lower[mask])
+        runs = slice(self.offsets[mask], self.offsets[mask + 1])
+        start = self.start[runs] - left * height
+        alone = Masks(start, self.length[runs], np.array([0, len(start)]), (height, columns))
+        return alone.bitmap(0)[top:bottom], left, top
+
     def take(self, index: np.ndarray) -> Masks:
         counts = np.diff(self.offsets)[index]
         offsets = np.concatenate([[0], np.cumsum(counts)])
@@ -254,11 +267,7 @@ class Masks:
     def _count_parts(self, mask: int) -> int:
         from scipy.ndimage import label
 
-        first, columns = int(self.bounds.first[mask]), int(self.bounds.last[mask] + 1 - self.bounds.first[mask])
-        runs = slice(self.offsets[mask], self.offsets[mask + 1])
-        start = self.start[runs] - first * self.shape[0]  # only the columns of the mask: an image may be huge
-        alone = Masks(start, self.length[runs], np.array([0, len(start)]), (self.shape[0], columns))
-        return int(label(alone.bitmap(0), np.ones((3, 3)))[1])
+        return int(label(self.crop(mask)[0], np.ones((3, 3)))[1])
 
     def pairs(self, other: Masks, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
         """Pairs of the same group (image) with IoU >= `least` and above 0."""

@@ -10,10 +10,15 @@ import numpy as np
 from tallymark.core.outputs import write_bytes
 
 
-def write_wav(path: Path, samples: np.ndarray, rate: int) -> None:
-    """Write samples between -1 and 1, whole or not at all, without waiting until they are on the disk."""
+def wav_bytes(samples: np.ndarray, rate: int) -> bytes:
+    """A WAV file of samples between -1 and 1, in memory."""
     import soundfile
 
     data = io.BytesIO()  # the library does not say why it could not write a file
     soundfile.write(data, samples, rate, format="WAV", subtype="PCM_16")
-    write_bytes(path, data.getbuffer(), sync=False)
+    return data.getvalue()
+
+
+def write_wav(path: Path, samples: np.ndarray, rate: int) -> None:
+    """Write samples between -1 and 1, whole or not at all, without waiting until they are on the disk."""
+    write_bytes(path, wav_bytes(samples, rate), sync=False)

@@ -12,11 +12,13 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
+from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.charts import Chart
 from tallymark.drawing.colors import Color
 from tallymark.modalities.gallery import GalleryItem
+from tallymark.modalities.scene import MAX_WINDOWS, SCENE_SIDE, Scene, Window
 from tallymark.modalities.survey import MediaStatistics, Survey
 
 
@@ -44,6 +46,10 @@ class Renderer(Protocol):
     @property
     def thumbnail_size(self) -> tuple[int, int]:
         """Width and height of a placeholder in pixels."""
+
+    @property
+    def drawing_suffix(self) -> str:
+        """The suffix of the image files that `drawings` are written to."""
 
     @property
     def wide(self) -> bool:
@@ -77,10 +83,51 @@ class Renderer(Protocol):
     def draw(self, catalog: Catalog, item: GalleryItem) -> np.ndarray:
         """An item with its annotations as an RGB image; `BadMedia` if its file cannot be read."""
 
-    def drawings(self, catalog: Catalog, predictions: Annotations[Any], item: int) -> dict[str, np.ndarray]:
+    def scene(
+        self,
+        catalog: Catalog,
+        item: int,
+        window: Window | None = None,
+        *,
+        around: Annotations[Any] | None = None,
+        recipe: Recipe | None = None,
+        side: int = SCENE_SIDE,
+    ) -> Scene:
+        """The picture of an item for a page, without its objects; `BadMedia` if its file cannot be read.
+
+        window: the part of a recording, as `windows` returns it. around: objects of the item that should be in the
+        picture of a sweep, or that a recording is shown at. recipe: of the model, for the frequencies that it is given.
+        side: pixels of the picture's longer side, at most.
+        """
+
+    def paths(self, scene: Scene, annotations: Annotations[Any]) -> list[str]:
+        """SVG path data of each annotation of the scene's item, in the pixels of the scene.
+
+        Closed outlines, to be filled by the rule evenodd; empty for labels, and for what is not in the scene's window.
+        """
+
+    def cuboids(self, scene: Scene, annotations: Annotations[Any]) -> np.ndarray:
+        """(n, 7) x, y, z, length, width, height and yaw in the frame of the scene's points; (0, 7) without points."""
+
+    def camera_paths(self, scene: Scene, annotations: Annotations[Any]) -> list[list[str]]:
+        """For each of the scene's cameras, the path of each annotation in its image; empty if it is not in view."""
+
+    def windows(
+        self, catalog: Catalog, item: int, *shown: Annotations[Any], most: int = MAX_WINDOWS, seed: int = 0
+    ) -> Sequence[Window | None]:
+        """The parts of an item to show as scenes: of recordings the windows with these events of the item.
+
+        The events given first come first; neighbouring ones share a window. Without events there is a quiet and a
+        random window. `[None]` where an item is shown as a whole. `BadMedia` if its file cannot be read.
+        """
+
+    def drawings(
+        self, catalog: Catalog, predictions: Annotations[Any], item: int, recipe: Recipe | None = None
+    ) -> dict[str, np.ndarray]:
         """RGB images of an item in full size with predictions, and with the truth where it is known.
 
-        By name: "" is the item itself, others are further views of it. `BadMedia` if its file cannot be read.
+        By name: "" is the item itself, others are further views or windows of it. `BadMedia` if its file cannot be
+        read. recipe: of the model.
         """
 
     def legend(self, catalog: Catalog) -> list[tuple[str, Color]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,12 +15,14 @@ import tallymark
 from tallymark.api.exports import Exports
 from tallymark.core.problems import BadInput, Problems
 from tallymark.data.annotations import Annotations
+from tallymark.drawing.colors import ANNOTATION
 from tallymark.geometry import Boxes, Events, Labels
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.predictor import PredictionResult
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.image.recipe import ImageRecipe
+from tests.drawing.pixels import has_color
 
 
 @pytest.fixture
@@ -104,9 +107,18 @@ def test_a_ground_sampling_distance_needs_images(calls: PredictionResult, tmp_pa
         tallymark.export_counts(calls, tmp_path / "counts.csv", gsd=0.1)
 
 
-def test_recordings_are_not_drawn(calls: PredictionResult, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="--clips has spectrograms"):
-        Exports(draw=tmp_path / "drawn").check(calls.recipe)
+def test_recordings_are_drawn_as_spectrograms_of_windows_with_predictions(
+    calls: PredictionResult, tmp_path: Path
+) -> None:
+    exports = Exports(draw=tmp_path / "drawn")
+    exports.check(calls.recipe)
+    exports.write(calls)
+    drawn = sorted((tmp_path / "drawn").rglob("*.png"))
+    with_predictions = int((calls.predictions.counts > 0).sum())
+    assert with_predictions <= len(drawn) <= len(calls.predictions)
+    assert all(re.search(r"_\d{6}\.\ds\.png$", path.name) for path in drawn)
+    plot = cv2.imread(str(drawn[0]))[..., ::-1]
+    assert has_color(plot[:20], ANNOTATION).any()  # the bracket above the spectrogram
 
 
 def test_class_labels_are_not_counted(boxes: PredictionResult, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallymark.drawing.boxes_and_masks import draw_boxes, draw_masks, resize_to_fit
+from tallymark.drawing.boxes_and_masks import draw_boxes, draw_masks, mask_contours, resize_to_fit
 from tallymark.drawing.colors import ANNOTATION
 from tallymark.geometry import Boxes, Masks
 from tests.drawing.pixels import has_color
@@ -31,7 +31,7 @@ def test_enlarged_masks_extend_to_the_edges_of_their_pixels() -> None:
     mask = np.zeros((20, 20), bool)
     mask[5, 5:8] = True
     empty = Masks.of([np.zeros((20, 20), bool)], (20, 20))
-    drawn = draw_masks(np.zeros((200, 200, 3), np.uint8), Masks.of([mask], (20, 20)), ANNOTATION)
+    drawn = draw_masks(np.zeros((200, 200, 3), np.uint8), Masks.of([mask], (20, 20)), 10)
     rows, columns = np.nonzero(has_color(drawn, ANNOTATION))
     np.testing.assert_allclose([rows.min(), rows.max(), columns.min(), columns.max()], [50, 59, 50, 79], atol=2)
     assert not draw_masks(np.zeros((200, 200, 3), np.uint8), empty).any()
@@ -41,11 +41,26 @@ def test_masks_are_filled_and_outlined() -> None:
     mask = np.zeros((50, 50), bool)
     mask[10:30, 20:40] = True
     image = np.zeros((100, 100, 3), np.uint8)
-    drawn = draw_masks(image, Masks.of([mask], (50, 50)), ANNOTATION)
+    drawn = draw_masks(image, Masks.of([mask], (50, 50)), 2)
     assert drawn[40, 60, 0] > 40
     assert not drawn[:16].any()
     assert not drawn[:, :36].any()
     assert has_color(drawn, ANNOTATION)[20:60, 40:80].any()
+
+
+def test_masks_on_a_larger_canvas_are_drawn_at_their_pixels() -> None:
+    mask = np.zeros((90, 120), bool)
+    mask[10:30, 20:40] = True
+    drawn = draw_masks(np.zeros((50, 60, 3), np.uint8), Masks.of([mask], (90, 120)))
+    rows, columns = np.nonzero(has_color(drawn, ANNOTATION))
+    np.testing.assert_allclose([rows.min(), rows.max(), columns.min(), columns.max()], [10, 29, 20, 39], atol=1)
+
+
+def test_contours_of_a_large_mask_are_traced_in_little_memory() -> None:
+    side = 3000
+    masks = Masks(np.array([0, (side - 1) * side]), np.array([1, side]), np.array([0, 2]), (side, side))
+    outline = np.concatenate(mask_contours(masks, 0))
+    np.testing.assert_allclose([outline.min(axis=0), outline.max(axis=0)], [[0.5, 0.5], [side - 0.5] * 2])
 
 
 def test_images_are_resized_to_fit() -> None:

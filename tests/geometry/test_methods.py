@@ -48,6 +48,15 @@ def test_masks_are_scaled_by_one_factor() -> None:
         scaled.scale(np.ones(1))
 
 
+def test_a_mask_is_cropped_to_its_bounding_box() -> None:
+    bitmap = np.zeros((6, 8), bool)
+    bitmap[2:5, 3] = bitmap[4, 3:6] = True
+    crop, left, top = Masks.of([~bitmap, bitmap, np.zeros((6, 8), bool)], (6, 8)).crop(1)
+    assert (left, top) == (3, 2)
+    assert (crop == bitmap[2:5, 3:6]).all()
+    assert Masks.of([np.zeros((6, 8), bool)], (6, 8)).crop(0)[0].size == 0
+
+
 def test_a_cluster_is_fused_by_its_shares() -> None:
     clusters = Clusters.of(np.array([0, 0, 1]), np.array([0, 2]), np.array([0.75, 0.25, 0.0]))
     fused = Boxes.of(np.array([[0, 0, 4, 4], [4, 0, 4, 8], [9, 9, 1, 1]])).fuse(clusters)

@@ -14,6 +14,7 @@ from tallymark.drawing.spectrograms import decibel_spectrogram
 from tallymark.geometry import Events
 from tallymark.io.audio import read_audio, read_header
 from tallymark.io.media import BadMedia
+from tallymark.modalities.audio.windows import window_around
 from tallymark.modalities.gallery import GalleryItem, drawable, object_counts, unreadable_items
 from tallymark.modalities.survey import Survey
 
@@ -77,7 +78,7 @@ def empty_windows(catalog: Catalog, survey: Survey, most: int, seed: int, *, lab
     items = np.random.default_rng(seed).permutation(np.flatnonzero(chosen))[:most]
     seconds = survey.extent[items, 0].tolist()
     return [
-        GalleryItem(item, window=_window(length / 2, length))
+        GalleryItem(item, window=window_around(length / 2, length, WINDOW))
         for item, length in zip(items.tolist(), seconds, strict=True)
     ]
 
@@ -154,7 +155,7 @@ def _window_around(
     catalog: Catalog, survey: Survey, truth: Annotations[Events], row: int, reason: str = ""
 ) -> GalleryItem:
     item = int(truth.item[row])
-    window = _window(float(truth.shapes.time[row]), _seconds(catalog, survey, item))
+    window = window_around(float(truth.shapes.time[row]), _seconds(catalog, survey, item), WINDOW)
     return GalleryItem(item, reason, row, window)
 
 
@@ -168,13 +169,6 @@ def _seconds(catalog: Catalog, survey: Survey, item: int) -> float:
         return read_header(path).seconds
     except BadMedia:
         return known
-
-
-def _window(time: float, seconds: float) -> tuple[float, float]:
-    """`WINDOW` seconds around a time, within a recording of this length."""
-    end = seconds if np.isfinite(seconds) else np.inf
-    start = max(0.0, min(time - WINDOW / 2, end - WINDOW))
-    return start, min(start + WINDOW, end)
 
 
 def _contrast(catalog: Catalog, truth: Annotations[Events], row: int) -> float:

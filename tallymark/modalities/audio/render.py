@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from tallymark.core.humanize import count, number
+from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.charts import Chart, columns, histogram
@@ -23,8 +24,16 @@ from tallymark.modalities.audio.gallery import (
     read_spectrogram,
     select_windows,
 )
-from tallymark.modalities.gallery import GalleryItem, annotations_of
+from tallymark.modalities.audio.scene import (
+    draw_windows,
+    event_paths,
+    recording_scene,
+    recording_windows,
+    scene_config,
+)
+from tallymark.modalities.gallery import GalleryItem, annotations_of, select_item
 from tallymark.modalities.render import CameraImage, RateColumns
+from tallymark.modalities.scene import MAX_WINDOWS, SCENE_SIDE, Scene, Window
 from tallymark.modalities.survey import MediaStatistics, Survey, size_table
 
 LEVEL_WINDOWS = 16
@@ -37,6 +46,7 @@ class AudioRenderer:
     """Recordings with events."""
 
     thumbnail_size = SIZE
+    drawing_suffix = ".png"
     wide = True
     objects_note = "Number, length and time."
 
@@ -104,9 +114,41 @@ class AudioRenderer:
     def legend(self, catalog: Catalog) -> list[tuple[str, Color]]:
         return []
 
-    def drawings(self, catalog: Catalog, predictions: Annotations[Any], item: int) -> dict[str, np.ndarray]:
-        """None: a recording is too long for one image; clips have spectrograms."""
-        return {}
+    def scene(
+        self,
+        catalog: Catalog,
+        item: int,
+        window: Window | None = None,
+        *,
+        around: Annotations[Events] | None = None,
+        recipe: Recipe | None = None,
+        side: int = SCENE_SIDE,
+    ) -> Scene:
+        """Without a window, the first of those with the events of `around`."""
+        events = [] if around is None else [around.shapes]
+        chosen = window or recording_windows(catalog, item, events, 1, 0)[0]
+        return recording_scene(catalog, item, chosen, scene_config(recipe), side)
+
+    def paths(self, scene: Scene, annotations: Annotations[Events]) -> list[str]:
+        return event_paths(scene, annotations)
+
+    def cuboids(self, scene: Scene, annotations: Annotations[Events]) -> np.ndarray:
+        return np.empty((0, 7))
+
+    def camera_paths(self, scene: Scene, annotations: Annotations[Events]) -> list[list[str]]:
+        return []
+
+    def windows(
+        self, catalog: Catalog, item: int, *shown: Annotations[Events], most: int = MAX_WINDOWS, seed: int = 0
+    ) -> Sequence[Window | None]:
+        return recording_windows(catalog, item, [one.shapes for one in shown], most, seed)
+
+    def drawings(
+        self, catalog: Catalog, predictions: Annotations[Events], item: int, recipe: Recipe | None = None
+    ) -> dict[str, np.ndarray]:
+        """Spectrograms of windows with events, in the band of the recipe, by the seconds at which they begin."""
+        predicted = select_item(predictions, item)
+        return draw_windows(catalog, item, predicted, annotations_of(catalog, item), scene_config(recipe))
 
     def camera_images(self, catalog: Catalog, survey: Survey, seed: int) -> list[CameraImage]:
         return []

@@ -12,8 +12,10 @@ from tallymark.data.annotations import Annotations
 from tallymark.drawing.boxes_and_masks import draw_boxes, draw_masks, draw_outlines
 from tallymark.drawing.charts import Chart, heat_map, histogram
 from tallymark.drawing.colors import ANNOTATION, Color
+from tallymark.drawing.paths import mask_paths, polygon_path, rectangle_paths
 from tallymark.drawing.text import draw_caption
 from tallymark.geometry import Boxes, Geometry, Labels, Masks, RotatedBoxes
+from tallymark.geometry.affine import transform_points
 from tallymark.modalities.gallery import GalleryItem, argmax_where
 
 MAP_CELLS = 24
@@ -40,8 +42,8 @@ class Overlay(Protocol[G]):
     def extremes(self, truth: Annotations[G], usable: np.ndarray) -> Iterator[GalleryItem]:
         """The largest, the smallest and the most elongated object; `usable`: (n,) bool."""
 
-    def pixel_scale(self, shapes: G, width: int, height: int) -> tuple[float, float]:
-        """Image pixels per unit of the annotations' coordinates, along x and y."""
+    def paths(self, shapes: G, matrix: np.ndarray) -> list[str]:
+        """The outline of each shape as an SVG path; `matrix` (2, 3) leads from the image to the pixels of the path."""
 
 
 class BoxOverlay:
@@ -68,8 +70,9 @@ class BoxOverlay:
     def extremes(self, truth: Annotations[Boxes], usable: np.ndarray) -> Iterator[GalleryItem]:
         return extreme_sizes(truth, usable)
 
-    def pixel_scale(self, shapes: Boxes, width: int, height: int) -> tuple[float, float]:
-        return 1.0, 1.0
+    def paths(self, shapes: Boxes, matrix: np.ndarray) -> list[str]:
+        corners = np.stack([shapes.x, shapes.y, shapes.x + shapes.width, shapes.y + shapes.height], axis=1)
+        return rectangle_paths(transform_points(matrix, corners.reshape(-1, 2, 2)).reshape(-1, 4))
 
 
 class MaskOverlay:
@@ -80,7 +83,7 @@ class MaskOverlay:
     def draw(
         self, image: np.ndarray, scale: float, truth: Annotations[Masks], color: Color = ANNOTATION, thickness: int = 2
     ) -> np.ndarray:
-        return draw_masks(image, truth.shapes, color, thickness=thickness)
+        return draw_masks(image, truth.shapes, scale, color, thickness=thickness)
 
     def charts(self, truth: Annotations[Masks], image_size: np.ndarray) -> list[Chart | None]:
         masks = truth.shapes
@@ -97,8 +100,8 @@ class MaskOverlay:
     def extremes(self, truth: Annotations[Masks], usable: np.ndarray) -> Iterator[GalleryItem]:
         return extreme_sizes(truth, usable)
 
-    def pixel_scale(self, shapes: Masks, width: int, height: int) -> tuple[float, float]:
-        return width / shapes.shape[1], height / shapes.shape[0]
+    def paths(self, shapes: Masks, matrix: np.ndarray) -> list[str]:
+        return mask_paths(shapes, matrix)
 
 
 class RotatedBoxOverlay:
@@ -122,8 +125,8 @@ class RotatedBoxOverlay:
     def extremes(self, truth: Annotations[RotatedBoxes], usable: np.ndarray) -> Iterator[GalleryItem]:
         return iter(())
 
-    def pixel_scale(self, shapes: RotatedBoxes, width: int, height: int) -> tuple[float, float]:
-        return 1.0, 1.0
+    def paths(self, shapes: RotatedBoxes, matrix: np.ndarray) -> list[str]:
+        return [polygon_path([corners]) for corners in transform_points(matrix, shapes.corners)]
 
 
 class LabelOverlay:
@@ -144,8 +147,8 @@ class LabelOverlay:
     def extremes(self, truth: Annotations[Labels], usable: np.ndarray) -> Iterator[GalleryItem]:
         return iter(())
 
-    def pixel_scale(self, shapes: Labels, width: int, height: int) -> tuple[float, float]:
-        return 1.0, 1.0
+    def paths(self, shapes: Labels, matrix: np.ndarray) -> list[str]:
+        return [""] * len(shapes)
 
 
 OVERLAYS: dict[type[Geometry], Overlay[Any]] = {

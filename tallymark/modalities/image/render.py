@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
 
+from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.boxes_and_masks import WIDTH, resize_to_fit
@@ -27,7 +28,9 @@ from tallymark.modalities.gallery import (
     select_items,
 )
 from tallymark.modalities.image.overlays import OVERLAYS, Overlay
+from tallymark.modalities.image.scene import image_paths, image_scene
 from tallymark.modalities.render import CameraImage, RateColumns
+from tallymark.modalities.scene import MAX_WINDOWS, SCENE_SIDE, Scene, Window
 from tallymark.modalities.survey import MediaStatistics, Survey, measure_thumbnail, size_table
 
 MIN_CLOSE_UP = 96
@@ -44,6 +47,7 @@ class ImageRenderer:
     """Photographs and satellite images with boxes, masks, rotated boxes or class labels."""
 
     thumbnail_size = (WIDTH, WIDTH * 3 // 4)
+    drawing_suffix = ".jpg"
     wide = False
     objects_note = "Number, size and position."
 
@@ -101,7 +105,35 @@ class ImageRenderer:
         thumbnail, scale = resize_to_fit(image)
         return overlay.draw(thumbnail, scale, truth)
 
-    def drawings(self, catalog: Catalog, predictions: Annotations[Any], item: int) -> dict[str, np.ndarray]:
+    def scene(
+        self,
+        catalog: Catalog,
+        item: int,
+        window: Window | None = None,
+        *,
+        around: Annotations[Any] | None = None,
+        recipe: Recipe | None = None,
+        side: int = SCENE_SIDE,
+    ) -> Scene:
+        return image_scene(catalog, item, side)
+
+    def paths(self, scene: Scene, annotations: Annotations[Any]) -> list[str]:
+        return image_paths(scene, annotations)
+
+    def cuboids(self, scene: Scene, annotations: Annotations[Any]) -> np.ndarray:
+        return np.empty((0, 7))
+
+    def camera_paths(self, scene: Scene, annotations: Annotations[Any]) -> list[list[str]]:
+        return []
+
+    def windows(
+        self, catalog: Catalog, item: int, *shown: Annotations[Any], most: int = MAX_WINDOWS, seed: int = 0
+    ) -> Sequence[Window | None]:
+        return [None]
+
+    def drawings(
+        self, catalog: Catalog, predictions: Annotations[Any], item: int, recipe: Recipe | None = None
+    ) -> dict[str, np.ndarray]:
         """The image with predictions in orange, and with the truth in blue."""
         path = path_of(catalog, item)
         image = read_image(path)
@@ -158,9 +190,8 @@ def _draw_close_up(
     focused = catalog.truth.filter(np.arange(len(catalog.truth)) == focus)
     across, down = focused.shapes.extents
     height, width = image.shape[:2]
-    scale_x, scale_y = overlay.pixel_scale(focused.shapes, width, height)
-    x, y = float(across.centre[0]) * scale_x, float(down.centre[0]) * scale_y
-    longer = 2 * max(float(across.half[0]) * scale_x, float(down.half[0]) * scale_y)
+    x, y = float(across.centre[0]), float(down.centre[0])
+    longer = 2 * max(float(across.half[0]), float(down.half[0]))
     side = min(max(MIN_CLOSE_UP, CLOSE_UP_MARGIN * longer), width, height)
     scale = min(WIDTH / side, MAX_SIDE / max(width, height))
     interpolation = cv2.INTER_CUBIC if scale > 1 else cv2.INTER_AREA

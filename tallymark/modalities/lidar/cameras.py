@@ -13,7 +13,7 @@ from tallymark.data.drive import Drive
 from tallymark.drawing.bev import cuboid_corners, draw_projected_cuboids, project_to_camera
 from tallymark.drawing.colors import TRUTH, class_color
 from tallymark.geometry import Cuboids
-from tallymark.io.images import read_image
+from tallymark.io.images import read_image, read_reduced
 from tallymark.io.media import BadMedia
 
 LINE = 600
@@ -53,8 +53,11 @@ class CameraView:
         return image
 
 
-def camera_views(catalog: Catalog, item: int) -> list[CameraView]:
-    """The images of an item's cameras that are not damaged; none where the data set has no cameras."""
+def camera_views(catalog: Catalog, item: int, width: int | None = None) -> list[CameraView]:
+    """The images of an item's cameras that are not damaged; none where the data set has no cameras.
+
+    width: pixels of the longer side that images are reduced to; by default they are read as they are.
+    """
     drive = catalog.drive
     if drive is None or drive.samples[item] < 0:
         return []
@@ -65,12 +68,18 @@ def camera_views(catalog: Catalog, item: int) -> list[CameraView]:
         if file is None or not matrix.any():
             continue
         try:
-            image = read_image(Path(file))
-        except (
-            BadMedia
-        ) as bad:  # `check` reports a damaged image; the sweep and the other images are drawn all the same
+            image, scale = _read(Path(file), width)
+        except BadMedia as bad:  # `check` reports a damaged image; the sweep and other images are drawn all the same
             if bad.transient:
                 raise
             continue
-        views.append(CameraView(drive, shot, str(drive.sample_data["channel"][shot]), image, matrix))
+        views.append(CameraView(drive, shot, str(drive.sample_data["channel"][shot]), image, scale @ matrix))
     return views
+
+
+def _read(path: Path, width: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """An image, and the matrix (3, 3) that its reduction multiplies the camera's intrinsic matrix by."""
+    if width is None:
+        return read_image(path), np.eye(3)
+    image, (own_width, own_height) = read_reduced(path, width)
+    return image, np.diag([image.shape[1] / own_width, image.shape[0] / own_height, 1.0])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from tallymark.core.humanize import number
+from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.axes import Axis
@@ -19,7 +20,6 @@ from tallymark.drawing.colors import TRUTH, Color, class_color
 from tallymark.drawing.text import draw_legend, placeholder
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import transform_cuboids
-from tallymark.io.lidar import read_sweep
 from tallymark.io.media import BadMedia
 from tallymark.modalities.gallery import (
     GalleryItem,
@@ -34,7 +34,16 @@ from tallymark.modalities.gallery import (
     typical_items,
 )
 from tallymark.modalities.lidar.cameras import camera_views
+from tallymark.modalities.lidar.scene import (
+    NO_CUBOIDS,
+    cuboid_rows,
+    read_points,
+    surface_of,
+    sweep_paths,
+    sweep_scene,
+)
 from tallymark.modalities.render import CameraImage, RateColumns
+from tallymark.modalities.scene import MAX_WINDOWS, SCENE_SIDE, Scene, Window
 from tallymark.modalities.survey import MediaStatistics, Survey, measure_thumbnail
 
 MAP_RANGE = 80.0
@@ -52,6 +61,7 @@ class LidarRenderer:
     """Sweeps with cuboids, in the frame of the vehicle."""
 
     thumbnail_size = (WIDTH, WIDTH * 3 // 4)
+    drawing_suffix = ".jpg"
     wide = False
     objects_note = "Number, size and position."
 
@@ -87,7 +97,35 @@ class LidarRenderer:
     def draw(self, catalog: Catalog, item: GalleryItem) -> np.ndarray:
         return draw_sweep(catalog, item.item, annotations_of(catalog, item.item))
 
-    def drawings(self, catalog: Catalog, predictions: Annotations[Cuboids], item: int) -> dict[str, np.ndarray]:
+    def scene(
+        self,
+        catalog: Catalog,
+        item: int,
+        window: Window | None = None,
+        *,
+        around: Annotations[Cuboids] | None = None,
+        recipe: Recipe | None = None,
+        side: int = SCENE_SIDE,
+    ) -> Scene:
+        return sweep_scene(catalog, item, around, side)
+
+    def paths(self, scene: Scene, annotations: Annotations[Cuboids]) -> list[str]:
+        return sweep_paths(scene, annotations)
+
+    def cuboids(self, scene: Scene, annotations: Annotations[Cuboids]) -> np.ndarray:
+        return cuboid_rows(scene, annotations)
+
+    def camera_paths(self, scene: Scene, annotations: Annotations[Cuboids]) -> list[list[str]]:
+        return [camera.paths(annotations) for camera in scene.cameras]
+
+    def windows(
+        self, catalog: Catalog, item: int, *shown: Annotations[Cuboids], most: int = MAX_WINDOWS, seed: int = 0
+    ) -> Sequence[Window | None]:
+        return [None]
+
+    def drawings(
+        self, catalog: Catalog, predictions: Annotations[Cuboids], item: int, recipe: Recipe | None = None
+    ) -> dict[str, np.ndarray]:
         """The sweep in bird's-eye view, and the image of each camera by its channel."""
         predicted = select_item(predictions, item)
         truth = annotations_of(catalog, item)
@@ -143,31 +181,17 @@ def draw_sweep(
     side: int = SIDE,
 ) -> np.ndarray:
     """The sweep of an item with its map and cuboids in bird's-eye view, and with the truth behind predictions."""
-    drive = catalog.drive
-    cuboids = Cuboids.of(np.empty((0, 7))) if shown is None else shown.shapes
-    labels = np.empty(0, np.int64) if shown is None else shown.labels
+    points, pose = read_points(catalog, item)
+    if not len(points):
+        return placeholder("no points", (side, side))
+    cuboids = NO_CUBOIDS if shown is None else shown.shapes
     behind = None if truth is None else truth.shapes
-    if drive is None or drive.samples[item] < 0:
-        path = catalog.path(item)
-        assert path is not None, "only items with a file are drawn"
-        points = read_sweep(path)
-        if not len(points):
-            return placeholder("no points", (side, side))
-        return draw_bev(points, cuboids, labels, _view(points, cuboids, behind, side), truth=behind)
-    points = drive.points(item, frame="ego")
-    cuboids = drive.to_frame(item, cuboids, frame="ego")
-    behind = None if behind is None else drive.to_frame(item, behind, frame="ego")
-
-    def surface(ground: np.ndarray) -> np.ndarray | None:
-        try:
-            return drive.surface(item, ground)
-        except BadMedia as bad:  # `check` reports a damaged map
-            if bad.transient:
-                raise
-            return None
-
+    if pose is not None:
+        cuboids = transform_cuboids(cuboids, pose.inverse())
+        behind = None if behind is None else transform_cuboids(behind, pose.inverse())
+    labels = np.empty(0, np.int64) if shown is None else shown.labels
     view = _view(points, cuboids, behind, side)
-    return draw_bev(points, cuboids, labels, view, surface=surface, truth=behind)
+    return draw_bev(points, cuboids, labels, view, surface=surface_of(catalog, item), truth=behind)
 
 
 def _view(points: np.ndarray, cuboids: Cuboids, truth: Cuboids | None, side: int) -> BEVView:
