@@ -42,6 +42,8 @@ TUNING = "tuning.csv"
 SCORE = "score.json"
 PROBLEMS = "problems.csv"
 RECALL = "recall.csv"
+HELD_OUT = "held_out.parquet"
+HELD_OUT_SUBMISSION = "held_out.csv"
 
 
 @dataclass(frozen=True)
