@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tallymark.core.problems import Problem, Problems
+from tallymark.api.score import write
+from tallymark.core.problems import BadInput, Problem, Problems
+from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge, challenge
-
-if TYPE_CHECKING:
-    from tallymark.data.annotations import Annotations
-    from tallymark.inference.candidate_files import StoredCandidates
+from tallymark.data.annotations import Annotations
+from tallymark.inference.candidate_files import StoredCandidates, is_candidate_file, read_candidates
+from tallymark.inference.candidates import Candidates
+from tallymark.inference.clip_probabilities import clip_probabilities
+from tallymark.inference.postprocess import postprocess
+from tallymark.inference.run import HELD_OUT
 
 PathLike = str | Path
+CLIPS = "clips"
+"""The form of a submission with a probability for each clip, which is not subject to thresholds."""
 
 
 def read_predictions(name: str, path: PathLike, **rule_options: object) -> Annotations[Any]:
@@ -38,9 +44,6 @@ def read_predictions(name: str, path: PathLike, **rule_options: object) -> Annot
 
 def stored_candidates(what: Challenge, path: PathLike, problems: Problems) -> StoredCandidates | None:
     """The content of a candidate file or a run; None if the path is another file, or with problems."""
-    from tallymark.inference.candidate_files import is_candidate_file, read_candidates
-    from tallymark.inference.run import HELD_OUT
-
     file = Path(path)
     if file.is_dir():
         file = file / HELD_OUT
@@ -60,7 +63,26 @@ def stored_candidates(what: Challenge, path: PathLike, problems: Problems) -> St
 
 def unthresholded(stored: StoredCandidates) -> Annotations[Any]:
     """The predictions that candidates are, whatever their score."""
-    from tallymark.inference.postprocess import postprocess
-
     recipe = stored.metadata.recipe.replace(score_threshold=0.0, class_thresholds="")
     return replace(postprocess(stored.candidates, recipe), classes=stored.metadata.classes)
+
+
+def write_held_out(
+    name: str, candidates: Candidates, recipe: Recipe, path: Path, *, form: str | None = None, **rule_options: object
+) -> Problems:
+    """Write what a recipe makes of candidates as a submission; returns the problems of one that is not valid.
+
+    A data set may have too few classes, or images of several sizes, for a valid submission to exist. That is said, but
+    a training does not fail for it. A file of another time is deleted then.
+    """
+    predictions = replace(postprocess(candidates, recipe), classes=candidates.objects.classes)
+    if form == CLIPS:
+        predictions = clip_probabilities(candidates)
+    try:
+        write(name, predictions, path, form=form, **rule_options)
+    except BadInput as bad:
+        if "cannot_write" in bad.problems.counts:
+            raise
+        path.unlink(missing_ok=True)
+        return bad.problems
+    return Problems()

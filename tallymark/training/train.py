@@ -22,13 +22,14 @@ from tallymark.detector.coders import CODERS
 from tallymark.detector.network import Classifier, Network
 from tallymark.detector.weights import WEIGHTS, read_finished, write_state
 from tallymark.geometry import Events
+from tallymark.inference.candidate_files import write_candidates
 from tallymark.inference.candidates import Candidates, concat_candidates
 from tallymark.inference.counting import calibrate_counts
 from tallymark.inference.label_errors import NoiseSigns, concat_signs
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.postprocess import fuse, postprocess
 from tallymark.inference.recall_curve import RecallCurve, measure_recall
-from tallymark.inference.run import MODEL, Run
+from tallymark.inference.run import HELD_OUT, MODEL, Run
 from tallymark.inference.tuning import Rule, Tuning, cross_tune, tune
 from tallymark.modalities import modality_of
 from tallymark.modalities.base import Dataset
@@ -96,12 +97,16 @@ class TrainingResult:
 
 @dataclass(frozen=True)
 class HeldOutFold:
-    """The data of one model: what it is trained on and evaluated on, its folder, and its initial weights."""
+    """The data of one model: what it is trained on and evaluated on, its folder, and its initial weights.
+
+    number: of the fold, counted from 0; 0 for an official validation split.
+    """
 
     train: LabelledCatalog
     val: LabelledCatalog
     folder: Path
     weights: InitialWeights
+    number: int = 0
 
 
 def train(plan: TrainingPlan) -> TrainingResult | None:
@@ -151,6 +156,8 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
         )
         for network, fold in zip(networks, folds, strict=True):
             export(network, metadata, fold.folder / MODEL)
+        in_fold = np.repeat([fold.number for fold in folds], [len(part.items) for part in parts])
+        write_candidates(candidates, run.folder / HELD_OUT, metadata, in_fold)
         run.end(tuning, score, problems, curve)
         evaluated = plan.catalog.select(plan.catalog.items.find(candidates.items.ids))
         noise = _noise_signs(networks, folds, recipe) if CODERS[recipe.task].ranked else None
@@ -202,7 +209,8 @@ def hold_out(plan: TrainingPlan) -> list[HeldOutFold]:
         if not len(train_items):
             found = f"all labelled items in fold {number}"
             raise BadInput(Problem("empty_fold", root, found, "others to train on", "make at least 2 folds"))
-        held_out.append(_held_out(plan, train_items, val_items, "" if recipe.train_folds == 1 else f"fold-{number}"))
+        name = "" if recipe.train_folds == 1 else f"fold-{number}"
+        held_out.append(replace(_held_out(plan, train_items, val_items, name), number=number))
     return held_out
 
 
