@@ -26,6 +26,7 @@ _MODULES = {
     "tallymark.api.score": (
         "by_distance", "compare", "convert", "read_submission", "read_truth", "repair", "score", "write",
     ),
+    "tallymark.api.tune": ("tune",),
     "tallymark.core.problems": ("BadInput", "Problem"),
     "tallymark.core.recipe": ("Recipe",),
     "tallymark.core.registry": ("Challenge", "challenge", "challenge_names"),
@@ -86,6 +87,7 @@ __all__ = [
     "summarize",
     "synth",
     "train",
+    "tune",
     "write",
 ]
 
@@ -110,6 +112,7 @@ if TYPE_CHECKING:
     from tallymark.api.new import new
     from tallymark.api.predictions import read_predictions
     from tallymark.api.score import by_distance, compare, convert, read_submission, read_truth, repair, score, write
+    from tallymark.api.tune import tune
     from tallymark.core.problems import BadInput, Problem
     from tallymark.core.recipe import Recipe
     from tallymark.core.registry import Challenge, challenge, challenge_names

@@ -42,8 +42,11 @@ def read_predictions(name: str, path: PathLike, **rule_options: object) -> Annot
     return problems.checked(what.dialect.read(path, what.parse_rule_options(rule_options), problems))
 
 
-def stored_candidates(what: Challenge, path: PathLike, problems: Problems) -> StoredCandidates | None:
-    """The content of a candidate file or a run; None if the path is another file, or with problems."""
+def stored_candidates(what: Challenge | None, path: PathLike, problems: Problems) -> StoredCandidates | None:
+    """The content of a candidate file or a run; None if the path is another file, or with problems.
+
+    what: the challenge whose it must be; None: of any.
+    """
     file = Path(path)
     if file.is_dir():
         file = file / HELD_OUT
@@ -54,7 +57,7 @@ def stored_candidates(what: Challenge, path: PathLike, problems: Problems) -> St
     if not is_candidate_file(file):
         return None
     stored = read_candidates(file, problems)
-    if stored is not None and stored.metadata.challenge != what.name:
+    if stored is not None and what is not None and stored.metadata.challenge != what.name:
         found, expected = f"candidates of {stored.metadata.challenge}", f"predictions of {what.name}"
         problems.add(Problem("other_challenge", str(file), found, expected, "name the files of one challenge"))
         return None
