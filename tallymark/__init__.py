@@ -15,16 +15,18 @@ _MODULES = {
     "tallymark.api.check": ("check",),
     "tallymark.api.data": ("explore", "folds", "read", "synth"),
     "tallymark.api.exports": (
-        "export_audacity", "export_clips", "export_counts", "export_days", "export_drawings", "export_objects",
-        "export_plot", "export_raven", "summarize",
+        "export_audacity", "export_candidates", "export_clips", "export_counts", "export_days", "export_drawings",
+        "export_objects", "export_plot", "export_raven", "summarize",
     ),
     "tallymark.api.kit": ("kit",),
     "tallymark.api.metrics": ("export_metrics",),
     "tallymark.api.new": ("new",),
     "tallymark.api.models": ("find_models", "find_preset", "open_model", "predict", "train"),
+    "tallymark.api.predictions": ("read_predictions",),
     "tallymark.api.score": (
         "by_distance", "compare", "convert", "read_submission", "read_truth", "repair", "score", "write",
     ),
+    "tallymark.api.tune": ("tune",),
     "tallymark.core.problems": ("BadInput", "Problem"),
     "tallymark.core.recipe": ("Recipe",),
     "tallymark.core.registry": ("Challenge", "challenge", "challenge_names"),
@@ -60,6 +62,7 @@ __all__ = [
     "convert",
     "explore",
     "export_audacity",
+    "export_candidates",
     "export_clips",
     "export_counts",
     "export_days",
@@ -76,6 +79,7 @@ __all__ = [
     "open_model",
     "predict",
     "read",
+    "read_predictions",
     "read_submission",
     "read_truth",
     "repair",
@@ -83,6 +87,7 @@ __all__ = [
     "summarize",
     "synth",
     "train",
+    "tune",
     "write",
 ]
 
@@ -91,6 +96,7 @@ if TYPE_CHECKING:
     from tallymark.api.data import explore, folds, read, synth
     from tallymark.api.exports import (
         export_audacity,
+        export_candidates,
         export_clips,
         export_counts,
         export_days,
@@ -104,7 +110,9 @@ if TYPE_CHECKING:
     from tallymark.api.metrics import export_metrics
     from tallymark.api.models import find_models, find_preset, open_model, predict, train
     from tallymark.api.new import new
+    from tallymark.api.predictions import read_predictions
     from tallymark.api.score import by_distance, compare, convert, read_submission, read_truth, repair, score, write
+    from tallymark.api.tune import tune
     from tallymark.core.problems import BadInput, Problem
     from tallymark.core.recipe import Recipe
     from tallymark.core.registry import Challenge, challenge, challenge_names

@@ -6,7 +6,7 @@ Each takes the result of `predict`. What does not go with the model, such as a t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -20,6 +20,7 @@ from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.detector.coders import CODERS
 from tallymark.formats import write_audacity, write_raven
+from tallymark.inference.candidate_files import write_candidates
 from tallymark.inference.predictor import PredictionResult
 from tallymark.io.tables import write_frame
 from tallymark.modalities.audio.config import spectrogram_config
@@ -114,6 +115,11 @@ def export_drawings(result: PredictionResult, folder: PathLike) -> list[Path]:
     return [Path(folder) / path.relative_to(unfinished) for path in drawn]
 
 
+def export_candidates(result: PredictionResult, path: PathLike) -> None:
+    """Write every candidate with its score, before thresholds, as a Parquet file that `read_predictions` reads."""
+    write_candidates(result.candidates, path, replace(result.metadata, recipe=result.recipe))
+
+
 def summarize(result: PredictionResult, *, gsd: float | None = None) -> dict[str, float | None]:
     """The predictions in a few numbers: items, counts, and densities or rates."""
     if _predicts_events(result.recipe):
@@ -153,6 +159,7 @@ class Exports:
     draw: Path | None = None
     gsd: float | None = None
     clips_per_kind: int = 10
+    candidates: Path | None = None
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -166,13 +173,14 @@ class Exports:
             "audacity": self.audacity,
             "clips": self.clips,
             "draw": self.draw,
+            "candidates": self.candidates,
         }
         return {name: path for name, path in wanted.items() if path is not None}
 
     def check(self, recipe: Recipe) -> None:
         """Raise `BadInput` for exports that do not go with a model or cannot be written, before any work is done."""
         _check_supported(recipe, *self.paths, *(() if self.gsd is None else ("gsd",)))
-        files = [self.counts, self.objects, self.days, self.plot]
+        files = [self.counts, self.objects, self.days, self.plot, self.candidates]
         refuse_outputs(files, filled=[self.raven, self.audacity, self.clips, self.draw], force=True)
         for folder, noun in ((self.clips, "clips"), (self.draw, "drawings")):
             if folder is not None and folder.exists() and (not folder.is_dir() or holds_files(folder)):
@@ -197,6 +205,8 @@ class Exports:
             export_clips(result, self.clips, per_kind=self.clips_per_kind)
         if self.draw is not None:
             export_drawings(result, self.draw)
+        if self.candidates is not None:
+            export_candidates(result, self.candidates)
 
 
 def _check_supported(recipe: Recipe, *names: str) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 
 from tallymark.api.acknowledgements import against_rules, write_acknowledgements
 from tallymark.api.data import PathLike, read
+from tallymark.api.predictions import CLIPS, write_held_out
 from tallymark.api.score import write
 from tallymark.api.submission_rows import expected_rows
 from tallymark.core.humanize import plural
@@ -29,7 +30,7 @@ from tallymark.inference.image_sizes import refuse_sizes
 from tallymark.inference.outage import stop_training
 from tallymark.inference.predictor import PredictionResult, Predictor
 from tallymark.inference.read_items import only_read
-from tallymark.inference.run import MODEL, Run
+from tallymark.inference.run import HELD_OUT_SUBMISSION, MODEL, Run
 from tallymark.inference.session import Runtime
 from tallymark.inference.time_limit import TimeLimit
 from tallymark.io.regular import found_at
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from tallymark.training.train import TrainingResult
 
 Options = Mapping[str, Any]
-CLIPS = "clips"
-"""The form of a submission with a probability for each clip, which is not subject to thresholds."""
 
 
 def train(
@@ -128,8 +127,18 @@ def train(
         result = training.train(plan)
         if result is not None:
             write_acknowledgements(Path(out), what, chosen, folder, extra_data, pseudo, warnings)
+            result.problems.merge(_write_held_out(result, name, given))
             _write_reports(result)
     return result
+
+
+def _write_held_out(result: TrainingResult, name: str, rule_options: Options) -> Problems:
+    """Write the predictions for the held-out items as a submission; returns why there is no valid one, if so."""
+    truth = result.evaluated.truth
+    form = CLIPS if truth is not None and truth.weak else None
+    recipe = result.tuning.recipe
+    path = result.run.folder / HELD_OUT_SUBMISSION
+    return write_held_out(name, result.candidates, recipe, path, form=form, **rule_options)
 
 
 def _report_missing_inputs(catalog: Catalog, recipe: Recipe, problems: Problems) -> None:

@@ -8,12 +8,14 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import polars as pl
+
 from tallymark.core.outputs import replacing
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, Scoring, challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
-from tallymark.scoring.alignment import PathLike, expected_items, read_pairs
+from tallymark.scoring.alignment import ChosenItems, PathLike, expected_items, read_pairs
 from tallymark.scoring.baseline import beside_baseline
 from tallymark.scoring.compare import RESAMPLES, Comparison, compare_scores
 from tallymark.scoring.score import Score
@@ -25,7 +27,14 @@ if TYPE_CHECKING:
 
 
 def score(
-    name: str, truth: PathLike, submission: PathLike, *, images: PathLike | None = None, **options: object
+    name: str,
+    truth: PathLike,
+    submission: PathLike,
+    *,
+    images: PathLike | None = None,
+    fold_table: PathLike | None = None,
+    fold: int | None = None,
+    **options: object,
 ) -> Score:
     """Score a submission by the official rule.
 
@@ -35,6 +44,7 @@ def score(
     truth: the official annotations, or a data folder that has them.
     submission: the file to score.
     images: a sample submission or data folder that lists the ids to score; by default those of the truth.
+    fold_table, fold: or score the items of one fold of a CSV table, as `folds` makes it; others may be in the file.
     options: rule options, e.g. `match="best_overall"`, and the challenge's score options, e.g. `audio="recordings"`;
         `tallymark list CHALLENGE` lists both.
 
@@ -46,7 +56,8 @@ def score(
     problems = Problems()
     rule, extra = split_options(what, options)
     rule_options = what.parse_rule_options(rule, truth)
-    expected, [pair] = read_pairs(what, truth, [submission], images, rule_options, problems)
+    chosen = choose_fold(fold_table, fold, images)
+    expected, [pair] = read_pairs(what, truth, [submission], images, rule_options, problems, chosen)
     scoring = Scoring(Path(truth), expected, rule_options, rule | extra, problems)
     rule_options = what.complete_rule_options(scoring)
     answers, predicted = problems.checked(pair)
@@ -55,6 +66,26 @@ def score(
     result = what.score(answers, predicted, rule_options)
     result = replace(result, analyses={**result.analyses, **analyses}, remarks=tuple(problems.remarks))
     return beside_baseline(result, answers, lambda truth, guess: what.score(truth, guess, rule_options), what.baseline)
+
+
+def choose_fold(fold_table: PathLike | None, fold: int | None, images: PathLike | None) -> ChosenItems | None:
+    """The items of a fold, and those of the others; None if no fold is asked for."""
+    if fold_table is None and fold is None:
+        return None
+    if fold_table is None or fold is None or images is not None:
+        given = {"folds": fold_table, "fold": fold, "images": images}
+        found = " and ".join(f"--{option} {value}" for option, value in given.items() if value is not None)
+        expected = "--folds FILE and --fold N together, without --images"
+        raise BadInput(Problem("bad_option", "score", found, expected, "give both, or neither"))
+    from tallymark.data.folds import read_folds
+
+    folds = read_folds(fold_table)
+    own = folds.fold == fold
+    if not own.any():
+        found, expected = f"no item in fold {fold}", f"a fold from 0 to {folds.count - 1}"
+        raise BadInput(Problem("empty_fold", str(fold_table), found, expected, "count folds from 0 on"))
+    inside, outside = (Items(folds.items.ids.filter(pl.Series(rows))) for rows in (own, ~own))
+    return ChosenItems(inside, outside, fold_table)
 
 
 def split_options(what: Challenge, options: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -152,6 +152,13 @@ def predict(
         Path | None,
         typer.Option(help="CSV file of all predictions: position, size, heading, score.", rich_help_panel=EXPORTS),
     ] = None,
+    candidates: Annotated[
+        Path | None,
+        typer.Option(
+            help="Parquet file of all candidates with their scores, to fuse and to report from.",
+            rich_help_panel=EXPORTS,
+        ),
+    ] = None,
     draw: Annotated[
         Path | None,
         typer.Option(
@@ -216,9 +223,9 @@ def predict(
         from tallymark.io.media import READ_FAILED
 
         chosen = cast(Literal["onnxruntime", "openvino"], choice_of(runtime, ("onnxruntime", "openvino")))
-        outputs = [out, counts, objects, days, plot, raven, audacity]
+        outputs = [out, counts, objects, days, plot, candidates, raven, audacity]
         refuse_outputs(
-            [out, counts, objects, days, plot],
+            [out, counts, objects, days, plot, candidates],
             [raven, audacity],
             filled=[clips, draw, journal],
             replaced=incomplete_outputs(journal, outputs),
@@ -226,7 +233,7 @@ def predict(
             force=force,
         )
         predictor = open_model(model, chosen, threads)
-        exports = Exports(counts, objects, days, plot, raven, audacity, clips, draw, gsd, clips_each)
+        exports = Exports(counts, objects, days, plot, raven, audacity, clips, draw, gsd, clips_each, candidates)
         exports.check(predictor.metadata.recipe)
         result = run_predict(
             predictor,

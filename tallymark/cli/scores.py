@@ -102,6 +102,10 @@ def score(
     submission: Submission,
     rule: Rule = None,
     images: Images = None,
+    folds: Annotated[
+        Path | None, typer.Option(help="CSV file of folds, as `tallymark folds` writes it, to score one of them.")
+    ] = None,
+    fold: Annotated[int | None, typer.Option(min=0, help="With --folds: the fold to score, counted from 0.")] = None,
     per_item: Annotated[Path | None, typer.Option(help="Write the score of every item to this CSV file.")] = None,
     pairs: Annotated[Path | None, typer.Option(help="Write the matched pairs to this CSV file.")] = None,
     force: Force = False,
@@ -117,9 +121,9 @@ def score(
         from tallymark.core.planned_outputs import refuse_outputs
         from tallymark.io.tables import write_frame
 
-        refuse_outputs([per_item, pairs], inputs=[truth, submission, images], force=force)
+        refuse_outputs([per_item, pairs], inputs=[truth, submission, images, folds], force=force)
         options = assignments_of(rule) | score_options_of(ctx, challenge)
-        result = run_score(challenge, truth, submission, images=images, **options)
+        result = run_score(challenge, truth, submission, images=images, fold_table=folds, fold=fold, **options)
         if per_item is not None:
             write_frame(per_item, result.items)
         if pairs is not None:

@@ -46,8 +46,19 @@ class ModelMetadata:
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
-    def read(cls, text: str, path: Path) -> ModelMetadata:
-        """From the text in a model file; a `BadInput` where it is missing, or has a value that it cannot have."""
+    def read(
+        cls,
+        text: str,
+        path: Path,
+        *,
+        kind: str = "bad_model",
+        expected: str = "a model of this package",
+        remedy: str = REMEDY,
+    ) -> ModelMetadata:
+        """From the text in a model file; a `BadInput` where it is missing, or has a value that it cannot have.
+
+        kind, expected, remedy: of the problem, where another kind of file has such metadata.
+        """
         try:
             stated = a_mapping(parse_json(text))
         except ValueError:
@@ -61,7 +72,7 @@ class ModelMetadata:
                 found = f"metadata without {missing}"
             except ValueError as error:
                 found = f"metadata with {error}"
-        raise BadInput(Problem("bad_model", str(path), found, "a model of this package", REMEDY))
+        raise BadInput(Problem(kind, str(path), found, expected, remedy))
 
     @classmethod
     def _parse(cls, stated: Mapping[str, Any]) -> ModelMetadata:

@@ -40,6 +40,8 @@ MESSAGES: dict[str, dict[int, str]] = {
     "tensor": {},
 }
 """The fields of each message that are messages themselves, as far as they matter here."""
+METADATA = 14
+"""The field of a model that has an entry of its metadata: the key is field 1 of it, the text field 2."""
 OPERATOR = 4
 """The field of a node that names its operator."""
 TYPE, RAW, EXTERNAL, LOCATION = 2, 9, 13, 14
@@ -106,13 +108,19 @@ def _messages(data: memoryview) -> Iterator[tuple[str, list[Field]]]:
 
 def _fields(data: memoryview) -> Iterator[Field]:
     """The fields of a message, in order."""
+    for number, value, _ in _spans(data):
+        yield number, value
+
+
+def _spans(data: memoryview) -> Iterator[tuple[int, int | memoryview, int]]:
+    """The fields of a message, in order, each with the position of the byte after it."""
     at, end = 0, len(data)
     while at < end:
         key, at = _varint(data, at)
         wire = key & 7
         if wire == 0:
             number, at = _varint(data, at)
-            yield key >> 3, number
+            yield key >> 3, number, at
             continue
         length = {1: 8, 5: 4}.get(wire)
         if wire == 2:
@@ -121,7 +129,7 @@ def _fields(data: memoryview) -> Iterator[Field]:
             raise ValueError("not a model")
         if at + length > end:
             raise ValueError("not a model, or only a part of one")
-        yield key >> 3, data[at : at + length]
+        yield key >> 3, data[at : at + length], at + length
         at += length
 
 
@@ -160,3 +168,31 @@ def _finite(kind: object, number: int, value: memoryview) -> bool:
     dtype, exponent = bits_of
     bits = np.frombuffer(value[: len(value) - len(value) % np.dtype(dtype).itemsize], dtype)
     return not ((bits & exponent) == exponent).any()
+
+
+def metadata_text(data: bytes, key: str) -> str:
+    """The text in the metadata of a model under a key; empty if there is none."""
+    entries = (dict(_fields(value)) for number, value in _fields(memoryview(data)) if number == METADATA)
+    return next((str(entry[2], "utf-8") for entry in entries if entry.get(1) == key.encode() and 2 in entry), "")
+
+
+def with_metadata(data: bytes, key: str, text: str) -> bytes:
+    """The bytes of a model with another text in its metadata under a key; all else stays as it is."""
+    view = memoryview(data)
+    kept, start = [], 0
+    for number, value, end in _spans(view):
+        entry = dict(_fields(value)) if number == METADATA and isinstance(value, memoryview) else {}
+        if entry.get(1) != key.encode():
+            kept.append(view[start:end])
+        start = end
+    return b"".join([*kept, _part(METADATA, _part(1, key.encode()) + _part(2, text.encode()))])
+
+
+def _part(number: int, content: bytes) -> bytes:
+    """A field that holds bytes."""
+    return _as_varint(number << 3 | 2) + _as_varint(len(content)) + content
+
+
+def _as_varint(number: int) -> bytes:
+    parts = [number >> shift & 127 for shift in range(0, max(number.bit_length(), 1), 7)]
+    return bytes([*(part | 128 for part in parts[:-1]), parts[-1]])

@@ -7,8 +7,11 @@
     problems.csv       items that were skipped                   label_errors.csv   labels that are probably wrong
     trained_on.csv     items that the weights were trained on    agreement.csv      how often labels are confirmed
     recall.csv         recall and false positives per hour       ACKNOWLEDGEMENTS.md  licences, citations, rules
+    held_out.parquet   candidates of the held-out items          held_out.csv       the same, as a submission
 
-The label files are written by classification, the recall files by event detection. A run with several models has a
+The label files are written by classification, the recall files by event detection. Of the held-out items, the Parquet
+file has every candidate with its score and its fold, to tune and to fuse without inference (`candidate_files.py`), and
+the submission what is left at the tuned settings. A run with several models has a
 folder fold-0, fold-1, … for the files of each.
 """
 
@@ -42,6 +45,8 @@ TUNING = "tuning.csv"
 SCORE = "score.json"
 PROBLEMS = "problems.csv"
 RECALL = "recall.csv"
+HELD_OUT = "held_out.parquet"
+HELD_OUT_SUBMISSION = "held_out.csv"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -37,10 +37,17 @@ class Tuning:
 
 
 def tune(
-    candidates: Candidates, truth: Annotations[Any], recipe: Recipe, rule: Rule, *, thorough: bool = True
+    candidates: Candidates,
+    truth: Annotations[Any],
+    recipe: Recipe,
+    rule: Rule,
+    *,
+    thorough: bool = True,
+    fixed: Collection[str] = (),
 ) -> Tuning:
     """Try settings on the candidates of items with known truth.
 
+    fixed: fields that stay as they are in the recipe; with a fixed score threshold, classes have none of their own.
     thorough: also the fields in the coder's search space, and, where there are several classes, a threshold for each.
     Otherwise only one score threshold, coarsely, as checkpoint selection needs it.
     """
@@ -49,11 +56,12 @@ def tune(
     if coder.ranked:
         return Tuning(recipe, before, pl.DataFrame({"score": [before.value]}))
     search = Search(candidates, truth, rule)
-    space = coder.search if thorough else {}
+    space = {name: values for name, values in coder.search.items() if thorough and name not in fixed}
+    thresholds = THRESHOLDS if thorough else COARSE_THRESHOLDS
     tried = {
         "nms_iou": space.get("nms_iou", (recipe.nms_iou,)),
         "image_threshold": space.get("image_threshold", (recipe.image_threshold,)),
-        "score_threshold": THRESHOLDS if thorough else COARSE_THRESHOLDS,
+        "score_threshold": (recipe.score_threshold,) if "score_threshold" in fixed else thresholds,
     }
     rows = search.grid(recipe, tried)
     curve = pl.DataFrame(rows, schema=[*GRID, "score"], orient="row")
@@ -62,11 +70,12 @@ def tune(
         return Tuning(recipe, before, curve)
     best = np.nanargmax if before.better == "higher" else np.nanargmin
     chosen = dict(zip(GRID, map(float, rows[int(best(smooth))][:3]), strict=True))
-    tuned = recipe.replace(**chosen, class_thresholds="")
+    tuned = recipe.replace(**chosen, class_thresholds=recipe.class_thresholds if "class_thresholds" in fixed else "")
     if "mask_scale" in space:
         tuned, more = _tune_mask_scale(search, tuned, space["mask_scale"], best)
         curve = pl.concat([curve.with_columns(mask_scale=pl.lit(float(recipe.mask_scale))), more], how="diagonal")
-    if thorough and len(candidates.objects.classes) > 1:
+    by_class = thorough and not {"score_threshold", "class_thresholds"} & set(fixed)
+    if by_class and len(candidates.objects.classes) > 1:
         tuned, more = _tune_classes(search, tuned, best)
         curve = pl.concat([curve.with_columns(pl.lit("").alias("class")), more], how="diagonal")
     return Tuning(tuned, rule(truth, postprocess(candidates, tuned)), curve)
@@ -149,12 +158,19 @@ def _smooth(scores: np.ndarray) -> np.ndarray:
     return smooth
 
 
-def cross_tune(parts: Sequence[Candidates], truths: Sequence[Annotations[Any]], recipe: Recipe, rule: Rule) -> Score:
+def cross_tune(
+    parts: Sequence[Candidates],
+    truths: Sequence[Annotations[Any]],
+    recipe: Recipe,
+    rule: Rule,
+    *,
+    fixed: Collection[str] = (),
+) -> Score:
     """The score when each part is post-processed by settings tuned on the others, so that none tunes itself."""
     predictions = []
     for number, part in enumerate(parts):
         others = [k for k in range(len(parts)) if k != number]
         candidates = concat_candidates([parts[k] for k in others])
-        tuning = tune(candidates, concat_items([truths[k] for k in others]), recipe, rule)
+        tuning = tune(candidates, concat_items([truths[k] for k in others]), recipe, rule, fixed=fixed)
         predictions.append(postprocess(part, tuning.recipe))
     return rule(concat_items(truths), concat_items(predictions))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,19 @@ Pair = tuple[Annotations[Any], Annotations[Any]]
 """Truth and predictions under the same items."""
 
 
+@dataclass(frozen=True, eq=False)
+class ChosenItems:
+    """The items to score, out of a list of known ones, such as those of one fold.
+
+    items: those to score. others: known ones that are not scored, whether or not a submission has them.
+    source: the file that has the list.
+    """
+
+    items: Items
+    others: Items
+    source: PathLike
+
+
 def read_pairs(
     what: Challenge,
     truth: PathLike,
@@ -37,8 +50,12 @@ def read_pairs(
     images: PathLike | None,
     rule_options: Any,
     problems: Problems,
+    chosen: ChosenItems | None = None,
 ) -> tuple[Annotations[Any] | None, list[Pair | None]]:
-    """The truth, and for each submission a pair; None for what cannot be used."""
+    """The truth, and for each submission a pair; None for what cannot be used.
+
+    images: a sample submission or data folder with the items to score. chosen: or these themselves.
+    """
     own = [Problems() for _ in (truth, *submissions)]
     large = sum(map(_size, (truth, *submissions))) > TOGETHER
     jobs = [partial(read_answers, what, truth, rule_options, own[0])]
@@ -52,11 +69,29 @@ def read_pairs(
             found = [*pool.map(lambda job: job(), jobs)]
     for mine in own:
         problems.merge(mine)
-    expected = _listed(what, found[0], truth, images, rule_options, problems)
+    listed = None if images is None else expected_items(what, images, rule_options, _items_of(found[0]), problems)
+    if chosen is not None:
+        listed, images = chosen.items, chosen.source
+    expected = _listed(what, found[0], truth, images, listed, problems)
     files = zip(submissions, found[1:], strict=True)
     return expected, [
-        _pair(what, expected, predicted, path, images, rule_options, problems) for path, predicted in files
+        _pair(what, expected, _known(what, predicted, chosen), path, images, rule_options, problems)
+        for path, predicted in files
     ]
+
+
+def _items_of(annotations: Annotations[Any] | None) -> Items:
+    return Items.of([]) if annotations is None else annotations.items
+
+
+def _known(what: Challenge, predicted: Annotations[Any] | None, chosen: ChosenItems | None) -> Annotations[Any] | None:
+    """Predictions without those of known items that are not scored."""
+    if predicted is None or chosen is None:
+        return predicted
+    items = predicted.items
+    known = items.spelled_like(chosen.items).spelled_like(chosen.others) if what.suffix_optional else items
+    kept = np.flatnonzero(chosen.others.find(known.ids) < 0)
+    return predicted.reindex(Items(items.ids[kept], line=None if items.line is None else items.line[kept]))
 
 
 def _and_release(read: Callable[[], Annotations[Any] | None]) -> Annotations[Any] | None:
@@ -93,13 +128,12 @@ def _listed(
     truth: Annotations[Any] | None,
     path: PathLike,
     images: PathLike | None,
-    rule_options: Any,
+    items: Items | None,
     problems: Problems,
 ) -> Annotations[Any] | None:
-    """The truth under the items that are to be scored."""
+    """The truth under the items that are to be scored; `images` is where these are listed."""
     if truth is None or images is None:
         return truth
-    items = expected_items(what, images, rule_options, truth.items, problems)
     if items is None:
         return None
     if what.suffix_optional:

@@ -62,17 +62,6 @@ def export(network: Network[Any], metadata: ModelMetadata, path: Path, *, half: 
     write_bytes(path, proto.SerializeToString())
 
 
-def rewrite_metadata(path: Path, metadata: ModelMetadata) -> None:
-    """Replace the metadata of a model file; its weights stay as they are."""
-    import onnx
-
-    proto = onnx.load(str(path))
-    others = [entry for entry in proto.metadata_props if entry.key != KEY]
-    del proto.metadata_props[:]
-    proto.metadata_props.extend([*others, onnx.StringStringEntryProto(key=KEY, value=metadata.text())])
-    write_bytes(path, proto.SerializeToString())
-
-
 def _halve(proto: ModelProto) -> None:
     """Store the large weights in half precision, each followed by a cast to single precision."""
     import numpy as np

@@ -14,7 +14,6 @@ from tallymark.core.outputs import make_folder
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.core.recipe import Recipe, head_groups_of
 from tallymark.core.registry import NOTHING_FOUND, Baseline
-from tallymark.data.annotations import concat_items
 from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.data.folds import Folds, make_folds
 from tallymark.data.items import Items
@@ -22,17 +21,17 @@ from tallymark.detector.coders import CODERS
 from tallymark.detector.network import Classifier, Network
 from tallymark.detector.weights import WEIGHTS, read_finished, write_state
 from tallymark.geometry import Events
-from tallymark.inference.candidates import Candidates, concat_candidates
-from tallymark.inference.counting import calibrate_counts
+from tallymark.inference.candidate_files import write_candidates
+from tallymark.inference.candidates import Candidates
+from tallymark.inference.held_out import evaluate_held_out
 from tallymark.inference.label_errors import NoiseSigns, concat_signs
 from tallymark.inference.metadata import ModelMetadata
-from tallymark.inference.postprocess import fuse, postprocess
-from tallymark.inference.recall_curve import RecallCurve, measure_recall
-from tallymark.inference.run import MODEL, Run
-from tallymark.inference.tuning import Rule, Tuning, cross_tune, tune
+from tallymark.inference.postprocess import fuse
+from tallymark.inference.recall_curve import RecallCurve
+from tallymark.inference.run import HELD_OUT, MODEL, Run
+from tallymark.inference.tuning import Rule, Tuning
 from tallymark.modalities import modality_of
 from tallymark.modalities.base import Dataset
-from tallymark.scoring.baseline import beside_baseline
 from tallymark.scoring.score import Score
 from tallymark.training.batches import Batches, ConcatDataset
 from tallymark.training.checkpoint import CHECKPOINT
@@ -96,12 +95,16 @@ class TrainingResult:
 
 @dataclass(frozen=True)
 class HeldOutFold:
-    """The data of one model: what it is trained on and evaluated on, its folder, and its initial weights."""
+    """The data of one model: what it is trained on and evaluated on, its folder, and its initial weights.
+
+    number: of the fold, counted from 0; 0 for an official validation split.
+    """
 
     train: LabelledCatalog
     val: LabelledCatalog
     folder: Path
     weights: InitialWeights
+    number: int = 0
 
 
 def train(plan: TrainingPlan) -> TrainingResult | None:
@@ -125,32 +128,22 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
         for evaluator in evaluators:
             _report(evaluator.problems, problems)
         parts, truths = [candidates for candidates, _ in predicted], [truth for _, truth in predicted]
-        candidates = concat_candidates(parts)
-        truth = concat_items(truths)
-        tuning = tune(candidates, truth, recipe, plan.rule)
-        # With one model there is nothing else to tune on, and the score is that of the tuned items themselves.
-        score = tuning.score if len(folds) == 1 else cross_tune(parts, truths, recipe, plan.rule)
-        score = beside_baseline(score, truth, plan.rule, plan.baseline)
-        if score.objective is not None:
-            score = _ranked(score, plan.rule(truth, postprocess(candidates, recipe.replace(score_threshold=0.0))))
-        one_dimensional = CODERS[recipe.task].one_dimensional
-        timed = one_dimensional and not truth.weak
-        curve = measure_recall(candidates, truth, recipe, plan.rule) if timed else None
-        if curve is not None:
-            score = replace(score, details=score.details | curve.quoted())
-        counting = calibrate_counts(candidates, truth, tuning.recipe)
+        held_out = evaluate_held_out(parts, truths, recipe, plan.rule, plan.baseline)
+        candidates, tuning, score, curve = held_out.candidates, held_out.tuning, held_out.score, held_out.curve
         metadata = ModelMetadata(
             plan.challenge,
             tuning.recipe,
             classes,
             {"score": score.value, "evaluated": len(candidates.items)},
             {} if curve is None else curve.as_dict(),
-            median_seconds(plan.catalog.with_truth().truth.shapes) if one_dimensional else None,
+            median_seconds(plan.catalog.with_truth().truth.shapes) if CODERS[recipe.task].one_dimensional else None,
             _training_scale(plan, folds, candidates, tuning.recipe),
-            {} if counting is None else counting.as_dict(),
+            {} if held_out.counting is None else held_out.counting.as_dict(),
         )
         for network, fold in zip(networks, folds, strict=True):
             export(network, metadata, fold.folder / MODEL)
+        in_fold = np.repeat([fold.number for fold in folds], [len(part.items) for part in parts])
+        write_candidates(candidates, run.folder / HELD_OUT, metadata, in_fold)
         run.end(tuning, score, problems, curve)
         evaluated = plan.catalog.select(plan.catalog.items.find(candidates.items.ids))
         noise = _noise_signs(networks, folds, recipe) if CODERS[recipe.task].ranked else None
@@ -170,12 +163,6 @@ def _training_scale(
     fused = fuse(candidates, recipe).objects
     scores = np.empty(0) if fused.score is None else fused.scores
     return modality_of(recipe).training_scale(folds[0].train, recipe, scores, plan.gsd)
-
-
-def _ranked(tuned: Score, ranked: Score) -> Score:
-    """A score that ranks items, of all candidates, with the counts at the tuned threshold."""
-    details = tuned.details | {name: value for name, value in ranked.details.items() if value == ranked.value}
-    return replace(tuned, value=ranked.value, items=ranked.items, total=ranked.total, details=details, lines=())
 
 
 def hold_out(plan: TrainingPlan) -> list[HeldOutFold]:
@@ -202,7 +189,8 @@ def hold_out(plan: TrainingPlan) -> list[HeldOutFold]:
         if not len(train_items):
             found = f"all labelled items in fold {number}"
             raise BadInput(Problem("empty_fold", root, found, "others to train on", "make at least 2 folds"))
-        held_out.append(_held_out(plan, train_items, val_items, "" if recipe.train_folds == 1 else f"fold-{number}"))
+        name = "" if recipe.train_folds == 1 else f"fold-{number}"
+        held_out.append(replace(_held_out(plan, train_items, val_items, name), number=number))
     return held_out
 
 

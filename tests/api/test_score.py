@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import soundfile
 
 import tallymark
 from tallymark.core.problems import BadInput
+from tallymark.data.annotations import Annotations
+from tallymark.data.items import Items
+from tallymark.geometry import Labels
 
 
 @pytest.fixture
@@ -51,3 +56,59 @@ def test_distances_are_an_analysis_of_a_score(sets: Path, tmp_path: Path) -> Non
 def test_distances_need_3d_boxes(detections: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(BadInput):
         tallymark.by_distance("upcalls", *detections, tmp_path)
+
+
+FOLD_NAMES = ("wheat", "upcalls", "food", "lyft", "ships")
+
+
+def write_folds(path: Path, ids: list[str], fold: list[int]) -> None:
+    table = {"id": ids, "group": ids, "fold": fold, "objects": [0] * len(ids)}
+    pl.DataFrame(table).write_csv(path)
+
+
+@pytest.mark.parametrize("name", FOLD_NAMES)
+def test_the_items_of_a_fold_are_scored_alone(name: str, sets: Path, tmp_path: Path) -> None:
+    catalog = tallymark.read(name, sets / name).with_truth()
+    truth = catalog.truth
+    fold = np.arange(len(truth.items)) % 2
+    write_folds(tmp_path / "folds.csv", truth.items.ids.to_list(), fold.tolist())
+    moved = truth.filter(truth.numbers != 1)
+    if name == "food":
+        moved = Annotations.from_rows(
+            truth.items, np.repeat(truth.item, 3), Labels(np.tile([0, 1, 2], len(truth))), classes=truth.classes
+        )
+    options = {"num_classes": 4} if name == "food" else {}
+    tallymark.write(name, moved, tmp_path / "all.csv", **options)
+    inside = Items(truth.items.ids.filter(pl.Series(fold == 1)))
+    tallymark.write(name, moved.reindex(inside), tmp_path / "inside.csv", **options)
+    what = tallymark.challenge(name)
+    rule = what.parse_rule_options(options, sets / name, truth.classes)
+    expected = what.score(truth.reindex(inside), moved.reindex(inside), rule).value
+    for file in ("all.csv", "inside.csv"):
+        scored = tallymark.score(
+            name, sets / name, tmp_path / file, fold_table=tmp_path / "folds.csv", fold=1, **options
+        )
+        assert scored.value == pytest.approx(expected, nan_ok=True)
+        assert scored.items.height == len(inside)
+
+
+def test_folds_that_cannot_be_scored_are_problems(tmp_path: Path) -> None:
+    files = tallymark.challenge("wheat").folder / "example"
+    truth, submission = files / "truth.csv", files / "submission.csv"
+    ids = tallymark.read_truth("wheat", truth).items.ids.to_list()
+    table = tmp_path / "folds.csv"
+    write_folds(table, ids, [0] * len(ids))
+
+    def kind(**given: Any) -> str:
+        with pytest.raises(BadInput) as caught:
+            tallymark.score("wheat", truth, submission, **given)
+        return next(iter(caught.value.problems)).kind
+
+    assert tallymark.score("wheat", truth, submission, fold_table=table, fold=0).value > 0
+    assert kind(fold=0) == kind(fold_table=table) == "bad_option"
+    assert kind(fold=0, fold_table=table, images=submission) == "bad_option"
+    assert kind(fold=7, fold_table=table) == "empty_fold"
+    write_folds(table, ["x", "y"], [0, 0])
+    assert kind(fold_table=table, fold=0) == "no_common_id"
+    write_folds(table, ids[:1], [0])  # the submission has other ids than those of any fold
+    assert kind(fold_table=table, fold=0) == "unknown_id"

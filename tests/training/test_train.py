@@ -61,10 +61,16 @@ def test_the_same_seed_gives_the_same_run(sets: Path, name: str, tmp_path: Path)
 
 
 def test_a_run_has_all_its_files(sets: Path, tmp_path: Path) -> None:
-    train(sets, "wheat", tmp_path / "run")
+    trained = train(sets, "wheat", tmp_path / "run")
     names = {path.name for path in (tmp_path / "run").iterdir()}
     expected = {"recipe.toml", "environment.json", "log.jsonl", "weights.pt", "model.onnx", "tuning.csv", "score.json"}
     assert expected <= names
+    submission = tmp_path / "run" / "held_out.csv"
+    again = tallymark.score("wheat", sets / "wheat", submission, images=submission)
+    assert again.value == pytest.approx(trained.score.value)
+    every = tallymark.read_predictions("wheat", tmp_path / "run")
+    kept = every.filter(every.scores >= trained.tuning.recipe.score_threshold)
+    assert kept.counts.tolist() == tallymark.read_submission("wheat", submission).counts.tolist()
     lines = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     assert len(lines) == QUICK["evaluations"]
     assert lines[-1]["epoch"] == QUICK["epochs"]

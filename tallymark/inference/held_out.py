@@ -1,0 +1,67 @@
+"""Held-out items: settings tuned on their candidates, and the score, the recall curve and the counts that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tallymark.core.recipe import Recipe
+from tallymark.core.registry import NOTHING_FOUND, Baseline
+from tallymark.data.annotations import Annotations, concat_items
+from tallymark.detector.coders import CODERS
+from tallymark.inference.candidates import Candidates, concat_candidates
+from tallymark.inference.counting import CountCalibration, calibrate_counts
+from tallymark.inference.postprocess import postprocess
+from tallymark.inference.recall_curve import RecallCurve, measure_recall
+from tallymark.inference.tuning import Rule, Tuning, cross_tune, tune
+from tallymark.scoring.baseline import beside_baseline
+from tallymark.scoring.score import Score
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutResult:
+    """What the candidates of held-out items lead to.
+
+    candidates, truth: of the items of all folds. tuning: on all of them.
+    score: of the tuned settings, or, with several folds, of each fold under settings tuned on the others.
+    curve: recall against false positives per hour, for event detection.
+    counting: how detections are counted; None where there is nothing to count.
+    """
+
+    candidates: Candidates
+    truth: Annotations[Any]
+    tuning: Tuning
+    score: Score
+    curve: RecallCurve | None
+    counting: CountCalibration | None
+
+
+def evaluate_held_out(
+    parts: Sequence[Candidates],
+    truths: Sequence[Annotations[Any]],
+    recipe: Recipe,
+    rule: Rule,
+    baseline: Baseline = NOTHING_FOUND,
+    *,
+    fixed: Collection[str] = (),
+) -> HeldOutResult:
+    """Tune a recipe on the candidates of each fold, whose truth is known. fixed: the fields that are not tuned."""
+    candidates, truth = concat_candidates(parts), concat_items(truths)
+    tuning = tune(candidates, truth, recipe, rule, fixed=fixed)
+    # With one fold there is nothing else to tune on, and the score is that of the tuned items themselves.
+    score = tuning.score if len(parts) == 1 else cross_tune(parts, truths, recipe, rule, fixed=fixed)
+    score = beside_baseline(score, truth, rule, baseline)
+    if score.objective is not None:
+        score = _ranked(score, rule(truth, postprocess(candidates, recipe.replace(score_threshold=0.0))))
+    timed = CODERS[recipe.task].one_dimensional and not truth.weak
+    curve = measure_recall(candidates, truth, recipe, rule) if timed else None
+    if curve is not None:
+        score = replace(score, details=score.details | curve.quoted())
+    return HeldOutResult(candidates, truth, tuning, score, curve, calibrate_counts(candidates, truth, tuning.recipe))
+
+
+def _ranked(tuned: Score, ranked: Score) -> Score:
+    """A score that ranks items, of all candidates, with the counts at the tuned threshold."""
+    details = tuned.details | {name: value for name, value in ranked.details.items() if value == ranked.value}
+    return replace(tuned, value=ranked.value, items=ranked.items, total=ranked.total, details=details, lines=())
