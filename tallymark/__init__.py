@@ -22,6 +22,7 @@ _MODULES = {
     "tallymark.api.metrics": ("export_metrics",),
     "tallymark.api.new": ("new",),
     "tallymark.api.models": ("find_models", "find_preset", "open_model", "predict", "train"),
+    "tallymark.api.public_split": ("public_private",),
     "tallymark.api.score": (
         "by_distance", "compare", "convert", "read_submission", "read_truth", "repair", "score", "write",
     ),
@@ -75,6 +76,7 @@ __all__ = [
     "new",
     "open_model",
     "predict",
+    "public_private",
     "read",
     "read_submission",
     "read_truth",
@@ -104,6 +106,7 @@ if TYPE_CHECKING:
     from tallymark.api.metrics import export_metrics
     from tallymark.api.models import find_models, find_preset, open_model, predict, train
     from tallymark.api.new import new
+    from tallymark.api.public_split import public_private
     from tallymark.api.score import by_distance, compare, convert, read_submission, read_truth, repair, score, write
     from tallymark.core.problems import BadInput, Problem
     from tallymark.core.recipe import Recipe
