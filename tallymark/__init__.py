@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _MODULES = {
+    "tallymark.api.board": ("board",),
     "tallymark.api.check": ("check",),
     "tallymark.api.data": ("explore", "folds", "read", "synth"),
     "tallymark.api.exports": (
@@ -53,6 +54,7 @@ __all__ = [
     "Recipe",
     "RotatedBoxes",
     "Score",
+    "board",
     "by_distance",
     "challenge",
     "challenge_names",
@@ -89,6 +91,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from tallymark.api.board import board
     from tallymark.api.check import check
     from tallymark.api.data import explore, folds, read, synth
     from tallymark.api.exports import (

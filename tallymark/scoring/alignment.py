@@ -52,10 +52,10 @@ def read_pairs(
             found = [*pool.map(lambda job: job(), jobs)]
     for mine in own:
         problems.merge(mine)
-    expected = _listed(what, found[0], truth, images, rule_options, problems)
+    expected = listed_answers(what, found[0], truth, images, rule_options, problems)
     files = zip(submissions, found[1:], strict=True)
     return expected, [
-        _pair(what, expected, predicted, path, images, rule_options, problems) for path, predicted in files
+        pair_answers(what, expected, predicted, path, images, rule_options, problems) for path, predicted in files
     ]
 
 
@@ -88,7 +88,7 @@ def _size(path: PathLike) -> int:
     return Path(path).stat().st_size if Path(path).is_file() else 0
 
 
-def _listed(
+def listed_answers(
     what: Challenge,
     truth: Annotations[Any] | None,
     path: PathLike,
@@ -115,7 +115,7 @@ def _listed(
     return truth.reindex(replace(items, group=group))
 
 
-def _pair(
+def pair_answers(
     what: Challenge,
     truth: Annotations[Any] | None,
     predicted: Annotations[Any] | None,
@@ -124,6 +124,7 @@ def _pair(
     rule_options: Any,
     problems: Problems,
 ) -> Pair | None:
+    """Truth and predictions under the same items; None, with problems, where they cannot be."""
     if truth is None or predicted is None:
         return None
     if truth.weak or predicted.weak:

@@ -82,6 +82,7 @@ def score(truth: Annotations[Events], predicted: Annotations[Events], rule_optio
         rule_options,
         item_table(truth, predicted, value, tp=tp, fp=fp, fn=fn),
         total=lambda weight: rates(tp @ weight, fp @ weight, fn @ weight)[2],
+        find_totals=lambda weights: f1_scores(weights @ tp, weights @ fp, weights @ fn),
         counts=pl.DataFrame({"tp": [details["tp"]], "fp": [details["fp"]], "fn": [details["fn"]]}),
         details=details,
         lines=official_lines(details, rule_options.hours),
@@ -95,6 +96,13 @@ def rates(tp: float, fp: float, fn: float) -> tuple[float, float, float]:
     recall = float(tp / (tp + fn)) if tp + fn else 0.0
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     return precision, recall, f1
+
+
+def f1_scores(tp: np.ndarray, fp: np.ndarray, fn: np.ndarray) -> np.ndarray:
+    """F1 of each of several counts; 0 without a true positive."""
+    f1: np.ndarray = np.zeros(len(tp))
+    np.divide(2.0 * tp, 2.0 * tp + fp + fn, out=f1, where=tp > 0)
+    return f1
 
 
 def official_lines(details: dict[str, float], hours: float | None) -> tuple[str, ...]:
