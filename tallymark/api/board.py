@@ -78,8 +78,8 @@ def board(
     problems = Problems()
     options = what.parse_rule_options(rule_options, truth)
     if seed < 0 or resamples < 1:
-        found = f"seed={seed}, resamples={resamples}"
-        problems.add(Problem("bad_option", "board", found, "a seed from 0 on, at least one resample", "give e.g. 0"))
+        given = f"seed={seed}, resamples={resamples}"
+        problems.add(Problem("bad_option", "board", given, "a seed from 0 on, at least one resample", "give e.g. 0"))
     found = list_submissions(Path(folder), getattr(what.dialect, "SUFFIXES", (".csv",)), problems, (truth, public, out))
     public_ids = None if public is None else read_public(public, problems)
     answers = read_answers(what, truth, options, problems)

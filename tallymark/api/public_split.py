@@ -58,7 +58,7 @@ def public_private(
         if exclude is not None:
             remedy = "remove the items from the file, or name the data folder"
             raise BadInput(Problem("bad_option", str(exclude), "a truth file", "exclusions of a data folder", remedy))
-        listed = None if media is None else read(name, media, **rule_options)
+        listed = None if media is None else read(name, media, exclude=None, **rule_options)
         answers = _answers(name, truth, listed, rule_options, notes)
         group = stated_groups(answers.items) if listed is None else _groups_in(name, listed, answers.items, notes)
         if listed is None and answers.items.group is None:

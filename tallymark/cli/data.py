@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -77,8 +78,8 @@ def folds(
         from tallymark.core.console import console, print_line, show_problems, show_table
         from tallymark.core.planned_outputs import refuse_outputs
 
-        given = {"--folds": folds, "--leave-one-out": leave_one_out or None}
-        for_split = {"--public-share": public_share, "--media": media}
+        given: dict[str, object] = {"--folds": folds, "--leave-one-out": leave_one_out or None}
+        for_split: dict[str, object] = {"--public-share": public_share, "--media": media}
         _refuse_options(given if public_private else for_split, public_private)
         out = out or Path("split.csv" if public_private else "folds.csv")
         refuse_outputs([out], inputs=[folder, exclude, media], force=force)
@@ -108,7 +109,7 @@ def folds(
             print_line(f"written to {out}")
 
 
-def _refuse_options(given: dict[str, object], public_private: bool) -> None:
+def _refuse_options(given: Mapping[str, object], public_private: bool) -> None:
     """A `BadInput` for options that belong to the other of the two: folds, or a public and private split."""
     from tallymark.core.problems import Problem, Problems
 

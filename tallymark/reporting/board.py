@@ -52,7 +52,7 @@ def _sections(board: Board) -> list[Section]:
 def _ranking(board: Board) -> list[Block]:
     columns = ["place", "submission", "private score" if board.public_items else "score", "95 % interval",
                "ahead of the next", "note"]  # fmt: skip
-    rows = [
+    rows: list[tuple[object, ...]] = [
         (one.place, one.name, f"{one.score:.6f}", _span(one.low, one.high), _lead_over_next(one), one.note)
         for one in board.entries
     ]

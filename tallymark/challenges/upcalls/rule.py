@@ -13,7 +13,7 @@ from tallymark.core.options import bounded
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Events
 from tallymark.scoring.clip_presence import clip_score
-from tallymark.scoring.event_matching import event_pairs, match_events
+from tallymark.scoring.event_matching import event_pairs, f1_scores, match_events
 from tallymark.scoring.score import Score, item_table
 
 
@@ -96,13 +96,6 @@ def rates(tp: float, fp: float, fn: float) -> tuple[float, float, float]:
     recall = float(tp / (tp + fn)) if tp + fn else 0.0
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     return precision, recall, f1
-
-
-def f1_scores(tp: np.ndarray, fp: np.ndarray, fn: np.ndarray) -> np.ndarray:
-    """F1 of each of several counts; 0 without a true positive."""
-    f1: np.ndarray = np.zeros(len(tp))
-    np.divide(2.0 * tp, 2.0 * tp + fp + fn, out=f1, where=tp > 0)
-    return f1
 
 
 def official_lines(details: dict[str, float], hours: float | None) -> tuple[str, ...]:
