@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _MODULES = {
+    "tallymark.api.board": ("board",),
     "tallymark.api.check": ("check",),
     "tallymark.api.data": ("explore", "folds", "read", "synth"),
     "tallymark.api.exports": (
@@ -23,6 +24,7 @@ _MODULES = {
     "tallymark.api.new": ("new",),
     "tallymark.api.models": ("find_models", "find_preset", "open_model", "predict", "train"),
     "tallymark.api.predictions": ("read_predictions",),
+    "tallymark.api.public_split": ("public_private",),
     "tallymark.api.score": (
         "by_distance", "compare", "convert", "read_submission", "read_truth", "repair", "score", "write",
     ),
@@ -54,6 +56,7 @@ __all__ = [
     "Recipe",
     "RotatedBoxes",
     "Score",
+    "board",
     "by_distance",
     "challenge",
     "challenge_names",
@@ -78,6 +81,7 @@ __all__ = [
     "new",
     "open_model",
     "predict",
+    "public_private",
     "read",
     "read_predictions",
     "read_submission",
@@ -92,6 +96,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from tallymark.api.board import board
     from tallymark.api.check import check
     from tallymark.api.data import explore, folds, read, synth
     from tallymark.api.exports import (
@@ -111,6 +116,7 @@ if TYPE_CHECKING:
     from tallymark.api.models import find_models, find_preset, open_model, predict, train
     from tallymark.api.new import new
     from tallymark.api.predictions import read_predictions
+    from tallymark.api.public_split import public_private
     from tallymark.api.score import by_distance, compare, convert, read_submission, read_truth, repair, score, write
     from tallymark.api.tune import tune
     from tallymark.core.problems import BadInput, Problem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -43,10 +44,24 @@ def explore(
 def folds(
     challenge: Name,
     folder: DataFolder,
-    out: Annotated[Path, typer.Option("--out", "-o", help="CSV file to write: id, group, fold.")] = Path("folds.csv"),
-    folds: Annotated[int, typer.Option(min=2, max=1000, help="Number of folds.")] = 5,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="CSV file to write. Default: folds.csv, or split.csv with --public-private."),
+    ] = None,
+    folds: Annotated[int | None, typer.Option(min=2, max=1000, help="Number of folds. Default: 5.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the assignment of groups to folds.")] = 0,
     leave_one_out: Annotated[bool, typer.Option("--leave-one-out", help="Make every group a fold of its own.")] = False,
+    public_private: Annotated[
+        bool,
+        typer.Option("--public-private", help="Split the items, or those of a truth file, for a leaderboard instead."),
+    ] = False,
+    public_share: Annotated[
+        float | None, typer.Option(help="With --public-private: the share of public items. Default: 0.3.")
+    ] = None,
+    media: Annotated[
+        Path | None,
+        typer.Option(help="With --public-private and a truth file: the data folder with the media of its items."),
+    ] = None,
     exclude: Exclude = None,
     force: Force = False,
     rule: Rule = None,
@@ -54,26 +69,56 @@ def folds(
 ) -> None:
     """Create leakage-free cross-validation folds, grouped by source, day or drive.
 
-    Near-duplicates stay together too. `tallymark train --folds` uses the file.
+    Near-duplicates stay together too. `tallymark train --folds` uses the file. With --public-private, the file says
+    which items are public and which private; `tallymark board --public` uses it.
     """
     with problems_as_output(json_):
         from tallymark.api.data import folds as make_folds
+        from tallymark.api.public_split import public_private as make_split
         from tallymark.core.console import console, print_line, show_problems, show_table
         from tallymark.core.planned_outputs import refuse_outputs
 
-        refuse_outputs([out], inputs=[folder, exclude], force=force)
+        given: dict[str, object] = {"--folds": folds, "--leave-one-out": leave_one_out or None}
+        for_split: dict[str, object] = {"--public-share": public_share, "--media": media}
+        _refuse_options(given if public_private else for_split, public_private)
+        out = out or Path("split.csv" if public_private else "folds.csv")
+        refuse_outputs([out], inputs=[folder, exclude, media], force=force)
         options = assignments_of(rule)
-        made = make_folds(
-            challenge, folder, folds=folds, seed=seed, leave_one_out=leave_one_out, exclude=exclude, **options
-        )
-        made.save(out)
-        if json_:
-            print_json({"out": str(out), "folds": made.table.to_dicts(), "notes": made.notes.as_dict()})
+        if public_private:
+            share = 0.3 if public_share is None else public_share
+            split = make_split(
+                challenge, folder, public_share=share, seed=seed, media=media, exclude=exclude, **options
+            )
+            split.save(out)
+            title, table, notes, remarks = "split", split.table, split.notes, split.notes.remarks
         else:
-            if made.notes:
-                show_problems(made.notes, console())
-            show_table("folds", made.table.columns, made.table.rows(), console())
+            made = make_folds(
+                challenge, folder, folds=folds or 5, seed=seed, leave_one_out=leave_one_out, exclude=exclude, **options
+            )
+            made.save(out)
+            title, table, notes, remarks = "folds", made.table, made.notes, []
+        if json_:
+            more = {"remarks": remarks} if public_private else {}
+            print_json({"out": str(out), title: table.to_dicts(), "notes": notes.as_dict(), **more})
+        else:
+            if notes:
+                show_problems(notes, console())
+            show_table(title, table.columns, table.rows(), console())
+            for remark in remarks:
+                print_line(remark)
             print_line(f"written to {out}")
+
+
+def _refuse_options(given: Mapping[str, object], public_private: bool) -> None:
+    """A `BadInput` for options that belong to the other of the two: folds, or a public and private split."""
+    from tallymark.core.problems import Problem, Problems
+
+    problems = Problems()
+    expected = "folds or --public-private, not both" if public_private else "--public-private with it"
+    for option in (name for name, value in given.items() if value is not None):
+        remedy = "leave one of the two out" if public_private else "add --public-private"
+        problems.add(Problem("bad_option", "command line", option, expected, remedy))
+    problems.raise_if_any()
 
 
 def new(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli import data, kit, metrics, models, scores, tune
+from tallymark.cli import board, data, kit, metrics, models, scores, tune
 from tallymark.cli.options import problems_as_output
 from tallymark.cli.score_options import RuleCommand, ScoreCommand
 from tallymark.cli.streams import final_code, open_streams
@@ -45,6 +45,7 @@ app.command("list")(scores.list_)
 app.command(cls=RuleCommand)(scores.check)
 app.command(cls=ScoreCommand)(scores.score)
 app.command(cls=RuleCommand)(scores.compare)
+app.command(cls=RuleCommand)(board.board)
 app.command()(scores.repair)
 app.command()(scores.convert)
 app.command("export-metrics")(metrics.export_metrics)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
+from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import NO_GROUP, Catalog
 from tallymark.data.checks.media import inspect_all
 from tallymark.data.items import Items
@@ -106,10 +108,7 @@ def make_folds(
         found, expected = f"{len(members)} groups among {len(chosen)} items", f"at least {count}, one for each fold"
         raise BadInput(Problem("too_few_groups", str(catalog.root), found, expected, "ask for fewer folds"))
     stratum = strata(chosen)
-    table = np.zeros((len(members), int(stratum.max(initial=0)) + 2))
-    np.add.at(table, (item_group, stratum), 1)
-    table[:, -1] = table[:, :-1].sum(axis=1)  # all items of the group
-    fold = _assign_groups(table, count, np.random.default_rng(seed))
+    fold = assign_groups(item_group, stratum, np.zeros(count), seed)
     return Folds(chosen.items, fold[item_group], group, _objects(chosen))
 
 
@@ -129,19 +128,37 @@ def groups_of(catalog: Catalog) -> pl.Series:
 
     An item without a group is a group of its own.
     """
-    ids = catalog.items.ids
-    if catalog.cells > 1:
-        return _duplicate_groups(catalog)
-    if catalog.items.group is None:
-        return ids.alias("group")
-    return pl.select(pl.when(catalog.items.group == NO_GROUP).then(ids).otherwise(catalog.items.group)).to_series()
+    return _duplicate_groups(catalog) if catalog.cells > 1 else stated_groups(catalog.items)
+
+
+def stated_groups(items: Items) -> pl.Series:
+    """The group of each item as the data set states it; an item without one is a group of its own."""
+    if items.group is None:
+        return items.ids.alias("group")
+    return pl.select(pl.when(items.group == NO_GROUP).then(items.ids).otherwise(items.group)).to_series()
+
+
+def join_groups(first: pl.Series, second: Sequence[str]) -> pl.Series:
+    """The finest groups that split neither those of the first nor those of the second; named after a first one."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    one, other = (np.unique(np.array(names, str), return_inverse=True)[1] for names in (first.to_list(), second))
+    size = max(one.max(initial=0), other.max(initial=0)) + 1
+    links = coo_array((np.ones(len(one)), (one, size + other)), shape=(2 * size, 2 * size))
+    joined = connected_components(links, directed=False)[1][one]
+    position = np.unique(joined, return_index=True)[1]
+    order = np.unique(joined, return_inverse=True)[1]
+    return first[position[order]].alias("group")
 
 
 def strata(catalog: Catalog) -> np.ndarray:
     """The stratum of each item: its class, or its number of objects in powers of two (0, 1, 2-3, 4-7, 8-15, …)."""
-    truth = catalog.truth
-    if truth is None:
-        return np.zeros(len(catalog), np.int64)
+    return np.zeros(len(catalog), np.int64) if catalog.truth is None else strata_of(catalog.truth)
+
+
+def strata_of(truth: Annotations[Any]) -> np.ndarray:
+    """The stratum of each item of a truth."""
     if not truth.shapes.localized and (truth.counts > 0).all():
         return truth.shapes.label[truth.offsets[:-1]]
     return np.where(truth.counts > 0, np.floor(np.log2(np.maximum(truth.counts, 1))) + 1, 0).astype(np.int64)
@@ -151,17 +168,23 @@ def _objects(catalog: Catalog) -> np.ndarray:
     return np.zeros(len(catalog), np.int64) if catalog.truth is None else catalog.truth.counts
 
 
-def _assign_groups(table: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """A fold for each group, given its number of items in each stratum: the largest group first, greedily balanced."""
+def assign_groups(item_group: np.ndarray, stratum: np.ndarray, shares: np.ndarray, seed: int) -> np.ndarray:
+    """A part for each group: the largest group first, greedily balanced over all strata.
+
+    item_group, stratum: of each item, numbered from 0. shares: of each part among the items; zeros: all alike.
+    """
+    table = np.zeros((int(item_group.max(initial=-1)) + 1, int(stratum.max(initial=0)) + 2))
+    np.add.at(table, (item_group, stratum), 1)
+    table[:, -1] = table[:, :-1].sum(axis=1)  # all items of the group
     table = table / np.maximum(table.sum(axis=0), 1)
-    order = rng.permutation(len(table))
+    order = np.random.default_rng(seed).permutation(len(table))
     order = order[np.argsort(-table[order].max(axis=1), kind="stable")]
-    filled = np.zeros((count, table.shape[1]))
-    fold = np.zeros(len(table), np.int64)
+    excess = np.tile(-shares[:, None], table.shape[1])  # what each part has of a stratum, beyond its share
+    part = np.zeros(len(table), np.int64)
     for group in order:
-        fold[group] = np.argmin(filled @ table[group])
-        filled[fold[group]] += table[group]
-    return fold
+        part[group] = np.argmin(excess @ table[group])
+        excess[part[group]] += table[group]
+    return part
 
 
 def _leave_one_group_out(catalog: Catalog, group: pl.Series) -> Folds:

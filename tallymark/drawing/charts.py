@@ -1,4 +1,4 @@
-"""Charts as inline SVG: histograms, small multiples, columns, lines, bars and heat maps.
+"""Charts as inline SVG: histograms, small multiples, columns, lines, bars, intervals and heat maps.
 
 Colours are set by the style sheet of the page. All text is escaped here, so that the SVG can be used as it is.
 """
@@ -138,6 +138,50 @@ def bars(amounts: Mapping[str, float], title: str, unit: str = "", *, ends: int 
     rows = [(rank, name, value, percentage(value, total)) for rank, (name, value) in enumerate(ranked, 1)]
     table = Table(["rank", "name", unit or "number", "share"], rows)
     return Chart(title, svg, unit, layout="bars", table=table, table_title=f"all {count(len(ranked))}")
+
+
+def intervals(
+    rows: Sequence[tuple[str, float, float, float]], title: str, note: str = "", *, reference: float | None = None
+) -> Chart | None:
+    """A dot with its interval for each name, in the order given: rows of name, value, low and high.
+
+    reference: a value that a dashed line marks, such as that of a baseline, unless it is far away. None without rows.
+    """
+    if not rows:
+        return None
+    width, row = 540, 20
+    finite = _finite(np.array([values for _, *values in rows]))
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+    near = reference is not None and low - (high - low) <= reference <= high + (high - low)
+    if reference is not None and near:
+        low, high = min(low, reference), max(high, reference)
+    room = (high - low) * 0.04 or 0.5
+    axis = Axis(np.array([low - room, high + room]))
+    start = 12 + 6.4 * max(len(_shorten(name)) for name, *_ in rows)
+
+    def across(value: float) -> float:
+        return start + float(axis.position(value)) * (width - start - RIGHT)
+
+    bottom = len(rows) * row + 4
+    elements = [
+        f'<line class="grid" x1="{across(tick):.1f}" x2="{across(tick):.1f}" y1="0" y2="{bottom}"/>'
+        + _text(across(tick), bottom + 13, abbreviate(tick), "middle")
+        for tick in axis.ticks()
+    ]
+    if reference is not None and near:
+        x = across(reference)
+        elements.append(f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{bottom}"/>')
+    for index, (name, value, least, most) in enumerate(rows):
+        y = index * row + row / 2 + 2
+        whisker = ""
+        if np.isfinite([least, most]).all():
+            whisker = f'<line class="line" x1="{across(least):.1f}" x2="{across(most):.1f}" y1="{y}" y2="{y}"/>'
+        elements.append(
+            f"<g><title>{_escape(name)}: {value:.4g}, 95 % interval {least:.4g} to {most:.4g}</title>"
+            f'<text class="strong" x="{start - 8:.1f}" y="{y + 4}" text-anchor="end">{_escape(_shorten(name))}</text>'
+            f'{whisker}<circle class="bar" cx="{across(value):.1f}" cy="{y}" r="4"/></g>'
+        )
+    return Chart(title, _svg(width, bottom + 18, "".join(elements), title), note=note, layout="bars")
 
 
 def heat_map(

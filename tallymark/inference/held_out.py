@@ -64,4 +64,12 @@ def evaluate_held_out(
 def _ranked(tuned: Score, ranked: Score) -> Score:
     """A score that ranks items, of all candidates, with the counts at the tuned threshold."""
     details = tuned.details | {name: value for name, value in ranked.details.items() if value == ranked.value}
-    return replace(tuned, value=ranked.value, items=ranked.items, total=ranked.total, details=details, lines=())
+    return replace(
+        tuned,
+        value=ranked.value,
+        items=ranked.items,
+        total=ranked.total,
+        find_totals=ranked.find_totals,
+        details=details,
+        lines=(),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -16,6 +17,8 @@ from tallymark.drawing.charts import Chart, Table
 from tallymark.drawing.colors import Color
 
 JPEG_QUALITY = 80
+NUMBER = re.compile(r"-|.*%|[+-]\d+|[+-]?\d+\.\d+", re.DOTALL)
+"""Texts that are aligned as numbers are: nothing, a share, a difference, a decimal number."""
 OPEN_ROWS = 25
 """Rows of a table that are visible; the rest is folded."""
 
@@ -180,4 +183,4 @@ def cell_text(value: object) -> str:
 
 
 def _is_numeric(value: object) -> bool:
-    return isinstance(value, int | float | None) or str(value).endswith("%") or value == "-"
+    return isinstance(value, int | float | None) or NUMBER.fullmatch(str(value)) is not None

@@ -69,18 +69,19 @@ def read_pairs(
             found = [*pool.map(lambda job: job(), jobs)]
     for mine in own:
         problems.merge(mine)
-    listed = None if images is None else expected_items(what, images, rule_options, _items_of(found[0]), problems)
+    listed = None if images is None else expected_items(what, images, rule_options, items_of(found[0]), problems)
     if chosen is not None:
         listed, images = chosen.items, chosen.source
-    expected = _listed(what, found[0], truth, images, listed, problems)
+    expected = listed_answers(what, found[0], truth, images, listed, problems)
     files = zip(submissions, found[1:], strict=True)
     return expected, [
-        _pair(what, expected, _known(what, predicted, chosen), path, images, rule_options, problems)
+        pair_answers(what, expected, _known(what, predicted, chosen), path, images, rule_options, problems)
         for path, predicted in files
     ]
 
 
-def _items_of(annotations: Annotations[Any] | None) -> Items:
+def items_of(annotations: Annotations[Any] | None) -> Items:
+    """The items of annotations; none where these could not be read."""
     return Items.of([]) if annotations is None else annotations.items
 
 
@@ -123,7 +124,7 @@ def _size(path: PathLike) -> int:
     return Path(path).stat().st_size if Path(path).is_file() else 0
 
 
-def _listed(
+def listed_answers(
     what: Challenge,
     truth: Annotations[Any] | None,
     path: PathLike,
@@ -149,7 +150,7 @@ def _listed(
     return truth.reindex(replace(items, group=group))
 
 
-def _pair(
+def pair_answers(
     what: Challenge,
     truth: Annotations[Any] | None,
     predicted: Annotations[Any] | None,
@@ -158,6 +159,7 @@ def _pair(
     rule_options: Any,
     problems: Problems,
 ) -> Pair | None:
+    """Truth and predictions under the same items; None, with problems, where they cannot be."""
     if truth is None or predicted is None:
         return None
     if truth.weak or predicted.weak:

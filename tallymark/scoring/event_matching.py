@@ -107,3 +107,10 @@ def event_pairs(
             "seconds": predicted.shapes.time[detection] - truth.shapes.time[call],
         }
     )
+
+
+def f1_scores(tp: np.ndarray, fp: np.ndarray, fn: np.ndarray) -> np.ndarray:
+    """F1 of each of several counts; 0 without a true positive."""
+    f1: np.ndarray = np.zeros(len(tp))
+    np.divide(2.0 * tp, 2.0 * tp + fp + fn, out=f1, where=tp > 0)
+    return f1

@@ -36,6 +36,7 @@ class Score:
     counts: a row per threshold with tp, fp and fn over all items.
     details: further official numbers by name. classes: a row per class, where the rule has classes.
     total: the number again, when item i counts `weight[i]` times; this is what resampling needs.
+    find_totals: the same for each row of weights (n, items) at once, where that is faster than one after the other.
     lines: what the organisers' own script prints, where there is one.
     without: the reason if there is no number.
     analyses: further tables that options of `score` asked for, by name.
@@ -63,8 +64,15 @@ class Score:
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     objective: float | None = None
+    find_totals: Callable[[np.ndarray], np.ndarray] | None = None
     baseline_name: str = ""
     find_baseline: Callable[[], float] = lambda: math.nan
+
+    def totals(self, weights: np.ndarray) -> np.ndarray:
+        """The number for each row of weights (n, items): how often each item counts."""
+        if self.find_totals is not None:
+            return self.find_totals(weights)
+        return np.array([self.total(weight) for weight in weights], float)
 
     @cached_property
     def baseline(self) -> float:
@@ -183,6 +191,15 @@ def weighted_mean(values: np.ndarray, weight: np.ndarray) -> float:
     return float((values[counted] * weight[counted]).sum()) / total if total > 0 else math.nan
 
 
+def weighted_means(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """`weighted_mean` for each row of weights (n, values)."""
+    counted = ~np.isnan(values)
+    total = weights @ counted.astype(weights.dtype)
+    means: np.ndarray = np.full(len(weights), np.nan)
+    np.divide(weights @ np.where(counted, values, 0).astype(weights.dtype), total, out=means, where=total > 0)
+    return means
+
+
 def item_table(
     truth: Annotations[Any], predicted: Annotations[Any], score: np.ndarray, **columns: np.ndarray
 ) -> pl.DataFrame:
@@ -249,6 +266,7 @@ def swept_score(
         rule_options,
         item_table(truth, predicted, value, **columns),
         total=lambda weight: weighted_mean(value, weight),
+        find_totals=lambda weights: weighted_means(value, weights),
         counts=threshold_counts(found),
         classes=classes,
         find_pairs=lambda: pair_table(truth, predicted, found),

@@ -17,7 +17,7 @@ from tallymark.geometry import Labels
 from tallymark.scoring.by_class import Confusions, label_table
 from tallymark.scoring.outcomes import label_outcomes
 from tallymark.scoring.ranked_matches import rank_labels
-from tallymark.scoring.score import Score, item_table, weighted_mean
+from tallymark.scoring.score import Score, item_table, weighted_mean, weighted_means
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ def score(truth: Annotations[Labels], predicted: Annotations[Labels], rule_optio
     wrong, top1 = ranked.rank == 0, ranked.rank == 1
     value = wrong.astype(float)
     everything = np.ones(len(value))
-    error = weighted_mean(value, everything)
     return Score(
         "food",
-        error,
+        weighted_mean(value, everything),
         "lower",
         rule_options,
         item_table(truth, predicted, value, top1=top1),
         total=lambda weight: weighted_mean(value, weight),
+        find_totals=lambda weights: weighted_means(value, weights),
         counts=pl.DataFrame({"right": [int((~wrong).sum())], "wrong": [int(wrong.sum())]}),
         details={"top1_error": weighted_mean(1.0 - top1, everything)},
         classes=label_table(ranked.label, wrong, top1, truth.classes),

@@ -19,6 +19,7 @@ from tallymark.submission.dialect import Note, Row
 from tallymark.submission.prediction_string import PredictionStringColumn, PredictionStrings, is_number
 
 FORMS = ("official", "nuscenes")
+SUFFIXES = (".csv", ".json")
 CLASSES = (
     "car", "other_vehicle", "bus", "truck", "bicycle", "motorcycle", "pedestrian", "animal", "emergency_vehicle",
 )  # fmt: skip

@@ -13,7 +13,7 @@ from tallymark.core.options import bounded
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Events
 from tallymark.scoring.clip_presence import clip_score
-from tallymark.scoring.event_matching import event_matches, event_pairs, match_events
+from tallymark.scoring.event_matching import event_matches, event_pairs, f1_scores, match_events
 from tallymark.scoring.event_outcomes import event_outcomes
 from tallymark.scoring.matches import CountFormula
 from tallymark.scoring.score import Score, item_table
@@ -85,6 +85,7 @@ def score(truth: Annotations[Events], predicted: Annotations[Events], rule_optio
         rule_options,
         item_table(truth, predicted, value, tp=tp, fp=fp, fn=fn),
         total=lambda weight: rates(tp @ weight, fp @ weight, fn @ weight)[2],
+        find_totals=lambda weights: f1_scores(weights @ tp, weights @ fp, weights @ fn),
         counts=pl.DataFrame({"tp": [details["tp"]], "fp": [details["fp"]], "fn": [details["fn"]]}),
         details=details,
         lines=official_lines(details, rule_options.hours),
