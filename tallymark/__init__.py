@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "tallymark.api.check": ("check",),
     "tallymark.api.data": ("explore", "folds", "read", "synth"),
+    "tallymark.api.export": ("export",),
     "tallymark.api.exports": (
         "export_audacity", "export_clips", "export_counts", "export_days", "export_drawings", "export_objects",
         "export_plot", "export_raven", "summarize",
@@ -59,6 +60,7 @@ __all__ = [
     "compare",
     "convert",
     "explore",
+    "export",
     "export_audacity",
     "export_clips",
     "export_counts",
@@ -89,6 +91,7 @@ __all__ = [
 if TYPE_CHECKING:
     from tallymark.api.check import check
     from tallymark.api.data import explore, folds, read, synth
+    from tallymark.api.export import export
     from tallymark.api.exports import (
         export_audacity,
         export_clips,
