@@ -15,6 +15,7 @@ _MODULES = {
     "tallymark.api.board": ("board",),
     "tallymark.api.check": ("check",),
     "tallymark.api.data": ("explore", "folds", "read", "synth"),
+    "tallymark.api.export": ("export",),
     "tallymark.api.exports": (
         "export_audacity", "export_candidates", "export_clips", "export_counts", "export_days", "export_drawings",
         "export_objects", "export_plot", "export_raven", "summarize",
@@ -64,6 +65,7 @@ __all__ = [
     "compare",
     "convert",
     "explore",
+    "export",
     "export_audacity",
     "export_candidates",
     "export_clips",
@@ -99,6 +101,7 @@ if TYPE_CHECKING:
     from tallymark.api.board import board
     from tallymark.api.check import check
     from tallymark.api.data import explore, folds, read, synth
+    from tallymark.api.export import export
     from tallymark.api.exports import (
         export_audacity,
         export_candidates,

@@ -1,4 +1,4 @@
-"""Exports of predictions: tables, a page, files for Raven and Audacity, and sound clips.
+"""Exports of predictions: tables, a page, files for other tools, and sound clips.
 
 Each takes the result of `predict`. What does not go with the model, such as a table of days for images, is a
 `BadInput`.
@@ -14,14 +14,15 @@ import numpy as np
 import polars as pl
 
 from tallymark.api.data import PathLike
+from tallymark.api.export import export, format_for
 from tallymark.core.outputs import filling, holds_files
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.detector.coders import CODERS
-from tallymark.formats import write_audacity, write_raven
 from tallymark.inference.candidate_files import write_candidates
 from tallymark.inference.predictor import PredictionResult
+from tallymark.io.names import output_paths
 from tallymark.io.tables import write_frame
 from tallymark.modalities.audio.config import spectrogram_config
 from tallymark.modalities.audio.recipe import AudioRecipe
@@ -31,8 +32,6 @@ from tallymark.reporting.clips import write_clips
 from tallymark.reporting.drawings import write_drawings
 from tallymark.reporting.measurements import measure_items, measure_objects, summary
 
-EVENT_SECONDS = 1.0
-"""Length of an event where the model does not know it."""
 EVENTS_ONLY = ("days", "plot", "raven", "audacity", "clips")
 """Exports of events in recordings."""
 
@@ -74,20 +73,19 @@ def export_plot(result: PredictionResult, path: PathLike) -> None:
 
 def export_raven(result: PredictionResult, folder: PathLike) -> list[Path]:
     """Write a Raven selection table for each recording, and return their paths."""
-    _check_supported(result.recipe, "raven")
-    config = spectrogram_config(cast(AudioRecipe, result.recipe))
-    band = (config.fmin, config.fmin + config.n_bins / config.window_seconds)
-    with filling(folder) as unfinished:
-        written = write_raven(result.predictions, unfinished, band, default_length=_event_seconds(result))
-    return [Path(folder) / path.relative_to(unfinished) for path in written]
+    return _export_tables(result, "raven", folder)
 
 
 def export_audacity(result: PredictionResult, folder: PathLike) -> list[Path]:
     """Write an Audacity label track for each recording, and return their paths."""
-    _check_supported(result.recipe, "audacity")
-    with filling(folder) as unfinished:
-        written = write_audacity(result.predictions, unfinished, default_length=_event_seconds(result))
-    return [Path(folder) / path.relative_to(unfinished) for path in written]
+    return _export_tables(result, "audacity", folder)
+
+
+def _export_tables(result: PredictionResult, name: str, folder: PathLike) -> list[Path]:
+    _check_supported(result.recipe, name)
+    export(result, name, folder)
+    ending = {"raven": ".Table.1.selections.txt", "audacity": ".txt"}[name]
+    return output_paths(Path(folder), result.catalog.items.ids, ending)
 
 
 def export_clips(result: PredictionResult, folder: PathLike, *, per_kind: int = 10) -> pl.DataFrame:
@@ -146,7 +144,7 @@ def counting_note(result: PredictionResult) -> str:
 class Exports:
     """The exports of one prediction: files and folders to write, None for those that are not wanted.
 
-    gsd: metres per pixel. clips_per_kind: see `export_clips`.
+    gsd: metres per pixel. clips_per_kind: see `export_clips`. formats: names of formats and paths, see `export`.
     """
 
     counts: Path | None = None
@@ -160,6 +158,7 @@ class Exports:
     gsd: float | None = None
     clips_per_kind: int = 10
     candidates: Path | None = None
+    formats: tuple[tuple[str, Path], ...] = ()
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -180,15 +179,21 @@ class Exports:
     def check(self, recipe: Recipe) -> None:
         """Raise `BadInput` for exports that do not go with a model or cannot be written, before any work is done."""
         _check_supported(recipe, *self.paths, *(() if self.gsd is None else ("gsd",)))
-        files = [self.counts, self.objects, self.days, self.plot, self.candidates]
-        refuse_outputs(files, filled=[self.raven, self.audacity, self.clips, self.draw], force=True)
+        chosen = [(format_for(name, recipe), path) for name, path in self.formats]
+        files = [path for one, path in chosen if not one.writes_folder(path)]
+        folders = [path for one, path in chosen if one.writes_folder(path)]
+        refuse_outputs(
+            [self.counts, self.objects, self.days, self.plot, self.candidates, *files],
+            filled=[self.raven, self.audacity, self.clips, self.draw, *folders],
+            force=True,
+        )
         for folder, noun in ((self.clips, "clips"), (self.draw, "drawings")):
             if folder is not None and folder.exists() and (not folder.is_dir() or holds_files(folder)):
                 remedy = f"name a new folder: {noun} of two runs would be mixed up"
                 raise BadInput(Problem("not_empty", str(folder), "files", "a new or empty folder", remedy))
 
-    def write(self, result: PredictionResult) -> None:
-        """Write them all."""
+    def write(self, result: PredictionResult) -> tuple[str, ...]:
+        """Write them all, and return sentences about what was left out."""
         if self.counts is not None:
             export_counts(result, self.counts, gsd=self.gsd)
         if self.objects is not None:
@@ -207,6 +212,8 @@ class Exports:
             export_drawings(result, self.draw)
         if self.candidates is not None:
             export_candidates(result, self.candidates)
+        notes = [note for name, path in self.formats for note in export(result, name, path, gsd=self.gsd)]
+        return tuple(dict.fromkeys(notes))
 
 
 def _check_supported(recipe: Recipe, *names: str) -> None:
@@ -223,10 +230,6 @@ def _check_supported(recipe: Recipe, *names: str) -> None:
 
 def _predicts_events(recipe: Recipe) -> bool:
     return CODERS[recipe.task].one_dimensional
-
-
-def _event_seconds(result: PredictionResult) -> float:
-    return result.metadata.event_seconds or EVENT_SECONDS
 
 
 def _hours(result: PredictionResult) -> pl.DataFrame:

@@ -175,9 +175,41 @@ def repair(
     return changes
 
 
-def convert(name: str, submission: PathLike, out: PathLike, *, form: str | None = None, **rule_options: object) -> None:
-    """Write a submission in another of its published forms; by default the first."""
+def convert(
+    name: str,
+    submission: PathLike,
+    out: PathLike,
+    *,
+    form: str | None = None,
+    to: str | None = None,
+    media: PathLike | None = None,
+    gsd: float | None = None,
+    **rule_options: object,
+) -> tuple[str, ...]:
+    """Write a submission in another of its published forms, or in a format of other tools.
+
+    Parameters
+    ----------
+    submission: the file; with `to` also a data folder, whose truth is written.
+    out: the file or folder to write. form: the published form, by default the first.
+    to: the format of other tools: `coco`, `yolo`, `voc`, `kitti`, `nuscenes`, `raven`, `audacity`, `geojson`,
+        `photos` or `csv`.
+    media: (with `to`) the folder of the images, recordings or sweeps that a submission is about.
+    gsd: (with `to`) ground sampling distance in metres per pixel, for tables with sizes in metres.
+
+    Returns
+    -------
+    Sentences about what was left out.
+    """
+    if to is not None and form is not None:
+        found, remedy = f"form={form} and to={to}", "leave out one of the two"
+        raise BadInput(Problem("bad_option", "convert", found, "a form, or a format of other tools", remedy))
+    if to is not None:
+        from tallymark.api.export import convert_to
+
+        return convert_to(name, submission, out, to, media, gsd, **rule_options)
     write(name, read_submission(name, submission, **rule_options), out, form=form, **rule_options)
+    return ()
 
 
 def write(

@@ -159,6 +159,15 @@ def predict(
             rich_help_panel=EXPORTS,
         ),
     ] = None,
+    export: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMAT=PATH",
+            help="Predictions for other tools: coco, yolo, voc, kitti, nuscenes, raven, audacity, geojson, photos "
+            "or csv. Repeatable.",
+            rich_help_panel=EXPORTS,
+        ),
+    ] = None,
     draw: Annotated[
         Path | None,
         typer.Option(
@@ -215,6 +224,7 @@ def predict(
         return f"to resume with what is in {journal}: {command_line()}"
 
     with problems_as_output(json_, resume=how_to_resume):
+        from tallymark.api.export import parse_exports, writes_folder
         from tallymark.api.exports import Exports
         from tallymark.api.incomplete import incomplete_outputs, remember_incomplete
         from tallymark.api.models import open_model
@@ -223,17 +233,20 @@ def predict(
         from tallymark.io.media import READ_FAILED
 
         chosen = cast(Literal["onnxruntime", "openvino"], choice_of(runtime, ("onnxruntime", "openvino")))
-        outputs = [out, counts, objects, days, plot, candidates, raven, audacity]
+        formats = tuple(parse_exports(export or []))
+        exported_folders = [path for name, path in formats if writes_folder(name, path)]
+        exported_files = [path for name, path in formats if not writes_folder(name, path)]
+        outputs = [out, counts, objects, days, plot, candidates, raven, audacity, *exported_files, *exported_folders]
         refuse_outputs(
-            [out, counts, objects, days, plot, candidates],
-            [raven, audacity],
+            [out, counts, objects, days, plot, candidates, *exported_files],
+            [raven, audacity, *exported_folders],
             filled=[clips, draw, journal],
             replaced=incomplete_outputs(journal, outputs),
             inputs=[model, folder, sample],
             force=force,
         )
         predictor = open_model(model, chosen, threads)
-        exports = Exports(counts, objects, days, plot, raven, audacity, clips, draw, gsd, clips_each, candidates)
+        exports = Exports(counts, objects, days, plot, raven, audacity, clips, draw, gsd, clips_each, candidates, formats)
         exports.check(predictor.metadata.recipe)
         result = run_predict(
             predictor,
@@ -249,11 +262,11 @@ def predict(
             rule_options=assignments_of(rule),
             **changes_of(recipe, run_predict),
         )
-        exports.write(result)
+        left_out = exports.write(result)
         incomplete = READ_FAILED in result.problems.counts
         if journal is not None:
             remember_incomplete(journal, outputs if incomplete else [])
-        notes = list(result.notes)
+        notes = [*result.notes, *left_out]
         if incomplete:
             overwrite = [] if journal is not None or not any(outputs) else ["--force"]
             notes.append(f"to try again what could not be read: {command_line(*overwrite)}")
@@ -278,7 +291,7 @@ def _print_prediction(result: PredictionResult, exports: Exports, out: Path | No
         print_line(note)
     known = {name.replace("_", " "): value for name, value in numbers.items() if value is not None}
     print_line(", ".join(f"{name} {_number(value)}" for name, value in known.items()))
-    for path in (*([] if out is None else [out]), *exports.paths.values()):
+    for path in (*([] if out is None else [out]), *exports.paths.values(), *(path for _, path in exports.formats)):
         print_line(f"written to {path}")
 
 

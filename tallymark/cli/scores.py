@@ -183,25 +183,52 @@ def repair(
 
 def convert(
     challenge: Name,
-    submission: Submission,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
+    submission: Annotated[
+        Path,
+        typer.Argument(
+            help="The submission; with --to also a data folder, whose truth is written.", show_default=False
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file or folder to write.", show_default=False)],
     form: Annotated[
         str | None, typer.Option(help="The form to write: `tallymark list CHALLENGE` lists them. Default: the first.")
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(help="A format of other tools: coco, yolo, voc, kitti, nuscenes, raven, audacity, geojson, …"),
+    ] = None,
+    media: Annotated[
+        Path | None, typer.Option(help="With --to: the folder of the media that the submission is about.")
+    ] = None,
+    gsd: Annotated[
+        float | None, typer.Option(help="With --to csv: ground sampling distance in metres per pixel.")
     ] = None,
     force: Force = False,
     rule: Rule = None,
 ) -> None:
-    """Write a submission in another of its published forms. All commands read every form."""
+    """Write a submission in another of its published forms, or a submission or truth in a format of other tools.
+
+    All commands read every form.
+    """
     with problems_as_output(False):
         from tallymark.api.score import convert as run_convert
         from tallymark.core.console import print_line
         from tallymark.core.planned_outputs import refuse_outputs
         from tallymark.core.registry import challenge as find
 
-        refuse_outputs([out], inputs=[submission], force=force)
+        folder = False
+        if to is not None:
+            from tallymark.api.export import writes_folder
+
+            folder = writes_folder(to, out)
+        inputs = [submission, media]
+        refuse_outputs([] if folder else [out], [out] if folder else [], inputs=inputs, force=force)
         forms = find(challenge).dialect.FORMS
-        chosen = choice_of(form or forms[0], forms)
-        run_convert(challenge, submission, out, form=chosen, **assignments_of(rule))
+        chosen = choice_of(form or forms[0], forms) if to is None or form is not None else None
+        options = assignments_of(rule)
+        notes = run_convert(challenge, submission, out, form=chosen, to=to, media=media, gsd=gsd, **options)
+        for note in notes:
+            print_line(note)
         print_line(f"written to {out}")
 
 

@@ -63,6 +63,10 @@ class CenterCoder(ABC):
     def invert_tta(self, values: np.ndarray, transform: TTATransform) -> np.ndarray:
         """Values (…, values, height, width) for a transformed input, as they are for the input itself."""
 
+    @property
+    def truth_geometry(self) -> type[Any]:
+        return self.geometry
+
     def from_truth(self, shapes: Any) -> Any:
         return shapes
 

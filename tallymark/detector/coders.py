@@ -34,6 +34,10 @@ class Coder(Protocol):
         """The geometry of its candidates."""
 
     @property
+    def truth_geometry(self) -> type[Any]:
+        """The geometry of its predictions, which is that of the challenge's truth."""
+
+    @property
     def values(self) -> int:
         """Numbers regressed at each cell."""
 

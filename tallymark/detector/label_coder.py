@@ -27,6 +27,7 @@ class LabelCoder:
     """Every class is a candidate of every item, its probability is the score, and the value is its number."""
 
     geometry = Labels
+    truth_geometry = Labels
     values = 1
     whole_item = True
     ranked = True

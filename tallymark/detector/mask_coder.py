@@ -25,6 +25,7 @@ class MaskCoder(CenterCoder):
     """Rotated rectangles: offset of the centre, logarithms of the sides, cosine and sine of twice the angle."""
 
     geometry = RotatedBoxes
+    truth_geometry = Masks
     values = 6
     loss = "kld"
     common_size = True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,11 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.formats.coco_json import Json
 from tallymark.formats.coco_segmentation import counts_of, encode_counts
+from tallymark.formats.export_source import DEFAULT_CLASSES, ExportSource, masks_by_shape
 from tallymark.geometry import Boxes, Masks
+from tallymark.geometry.rectangles import fit_rectangles
 from tallymark.io.images import image_size
 from tallymark.io.media import BadMedia
-
-DEFAULT_CLASSES = ("object",)
-"""The category of objects without a class."""
 
 
 def write_coco_boxes(source: Catalog | Annotations[Boxes], path: str | Path) -> None:
@@ -46,16 +44,43 @@ def write_coco_masks(source: Catalog | Annotations[Masks], path: str | Path) -> 
     """Write masks as a COCO file: compressed run-length encoding, and the bounding box of each mask."""
     annotations: Annotations[Masks] = _truth(_labelled(source)) if isinstance(source, Catalog) else source
     masks = annotations.shapes
-    height, width = masks.shape
-    sizes = np.tile((width, height), (len(annotations.items), 1))
+    sizes = np.tile(masks.shape[::-1], (len(annotations.items), 1))
+    rows = _rows(annotations, _bounding_boxes(masks), masks.area)
+    for at, row in enumerate(rows):
+        row["segmentation"] = _encoded(masks, at)
+    _write(_images(annotations.items, sizes), rows, annotations.classes, path)
+
+
+def export_coco_boxes(source: ExportSource[Boxes], path: Path) -> None:
+    """Write boxes as a COCO file, under the paths of the images below their folder and with their real sizes."""
+    named, boxes = source.named, source.annotations.shapes
+    _write(_images(named.items, source.size), _rows(named, boxes, boxes.area), source.classes, path)
+
+
+def export_coco_masks(source: ExportSource[Masks], path: Path) -> None:
+    """Write masks as compressed RLE in images of any size; `rotated_bbox` is x, y, length, width, degrees.
+
+    That is the rectangle fitted to a mask: its centre and sides in pixels, and its angle from x towards y.
+    """
+    named, masks = source.named, source.annotations.shapes
+    rows = _rows(named, _bounding_boxes(masks), masks.area)
+    for own, in_image in masks_by_shape(source):
+        for at, mask in enumerate(own.tolist()):
+            rows[mask]["segmentation"] = _encoded(in_image, at)
+    rectangles = fit_rectangles(masks)
+    turned = np.column_stack([*rectangles.columns[:4], np.degrees(rectangles.angle)]).round(3).tolist()
+    for row, rectangle in zip(rows, turned, strict=True):
+        row["rotated_bbox"] = rectangle
+    _write(_images(named.items, source.size), rows, source.classes, path)
+
+
+def _bounding_boxes(masks: Masks) -> Boxes:
     columns, rows = masks.extents
-    left = columns.centre - columns.half
-    top = rows.centre - rows.half
-    boxes = Boxes(left, top, 2 * columns.half, 2 * rows.half)
-    encoded: list[Json] = [
-        {"size": [height, width], "counts": encode_counts(counts_of(masks, at))} for at in range(len(masks))
-    ]
-    _write(_images(annotations.items, sizes), _rows(annotations, boxes, masks.area, encoded), annotations.classes, path)
+    return Boxes(columns.centre - columns.half, rows.centre - rows.half, 2 * columns.half, 2 * rows.half)
+
+
+def _encoded(masks: Masks, mask: int) -> Json:
+    return {"size": list(masks.shape), "counts": encode_counts(counts_of(masks, mask))}
 
 
 def _write(images: list[Json], rows: list[Json], classes: tuple[str, ...], path: str | Path) -> None:
@@ -80,13 +105,8 @@ def _images(items: Items, sizes: np.ndarray) -> list[Json]:
     return images
 
 
-def _rows(
-    annotations: Annotations[Boxes] | Annotations[Masks],
-    boxes: Boxes,
-    area: np.ndarray,
-    segmentation: Iterable[Json] = (),
-) -> list[Json]:
-    """The entries of `annotations`, with the bounding box and area of each object, and its mask if there are masks."""
+def _rows(annotations: Annotations[Any], boxes: Boxes, area: np.ndarray) -> list[Json]:
+    """The entries of `annotations`, with the bounding box and area of each object."""
     bounds = np.column_stack(boxes.columns).tolist()
     rows: list[Json] = [
         {
@@ -101,8 +121,6 @@ def _rows(
             zip(annotations.item.tolist(), annotations.labels.tolist(), area.tolist(), strict=True)
         )
     ]
-    for row, mask in zip(rows, segmentation, strict=False):
-        row["segmentation"] = mask
     if annotations.score is not None:
         for row, score in zip(rows, annotations.score.tolist(), strict=True):
             row["score"] = score

@@ -24,7 +24,7 @@ from tallymark.formats.parsing import ParseError, parse_float
 from tallymark.geometry import Cuboids
 from tallymark.io.archive_listing import merged
 from tallymark.io.archives import is_file
-from tallymark.io.folders import LIDAR_SUFFIXES, Folder, distinct_names, split_of_path
+from tallymark.io.folders import LIDAR_SUFFIXES, Folder, distinct_names, open_folder, split_of_path
 from tallymark.io.lidar import SWEEP, inspect_sweep
 from tallymark.io.texts import read_lines
 
@@ -104,7 +104,7 @@ def read_kitti(listed: Folder, classes: tuple[str, ...], problems: Problems) -> 
 def read_frame(label: Path, calibration: Path, problems: Problems) -> Frame | None:
     """The 3D boxes of a label file; None, with a problem, without a calibration. DontCare rows have sizes of -1."""
     rows = read_lines(label, problems, expected="KITTI labels", item=label.stem)
-    lidar_to_camera = _read_calibration(calibration, problems)
+    lidar_to_camera = read_calibration(calibration, problems)
     if rows is None or lidar_to_camera is None:
         return None
     names, values, lines = [], [], []
@@ -147,7 +147,7 @@ def _to_lidar(camera: np.ndarray, lidar_to_camera: np.ndarray) -> Cuboids:
     return Cuboids.of(np.column_stack([centre, width, length, height, yaw]))
 
 
-def _read_calibration(path: Path, problems: Problems) -> np.ndarray | None:
+def read_calibration(path: Path, problems: Problems) -> np.ndarray | None:
     """The (4, 4) matrix R0_rect @ Tr_velo_to_cam; None, with a problem, if it is missing or invalid."""
     if not is_file(path):
         expected = "the calibration of a labelled sweep"
@@ -219,6 +219,17 @@ def _remarks(excluded: Counter[str], unused: int) -> tuple[str, ...]:
 def _text_files(listed: Folder, folder: str) -> dict[Path, Path]:
     """Files in folders of this name by frame."""
     return {_frame(path, listed.root): path for path in listed.ending({".txt"}) if path.parent.name == folder}
+
+
+def calibrations_of(catalog: Catalog) -> dict[int, Path]:
+    """The calibration file of each item of a KITTI data set that has one."""
+    listed = open_folder(catalog.root, Problems())
+    found = {} if listed is None else _text_files(listed, CALIBRATION_FOLDER)
+    if not found:
+        return {}
+    places = {item: catalog.path(item) or catalog.tables[item] for item in range(len(catalog))}
+    frames = {item: _frame(Path(place), catalog.root) for item, place in places.items() if place is not None}
+    return {item: found[frame] for item, frame in frames.items() if frame in found}
 
 
 def _frame(path: Path, root: Path) -> Path:

@@ -6,6 +6,7 @@ names the recording and `File Offset (s)` is the time in it; without these colum
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -136,17 +137,56 @@ def write_raven(
     -------
     The paths of the tables.
     """
-    begin, end = spans(calls.shapes, default_length)
-    header = [*COLUMNS, *(() if calls.score is None else ("Score",))]
     written = table_paths(Path(folder), calls.items.ids, ".Table.1.selections.txt")
-    for item, (name, path) in enumerate(zip(calls.items.ids, written, strict=True)):
-        rows = ["\t".join(header)]
-        file = base_name(name)
-        for at in range(int(calls.offsets[item]), int(calls.offsets[item + 1])):
-            times = f"{begin[at]:.6f}", f"{end[at]:.6f}"
-            text = calls.classes[int(calls.labels[at])] if calls.classes else ""
-            score = [] if calls.score is None else [f"{calls.score[at]:.6g}"]
-            view = str(len(rows)), "Spectrogram 1", "1"
-            rows.append("\t".join([*view, *times, f"{band[0]:g}", f"{band[1]:g}", file, times[0], text, *score]))
-        write_text(path, "\n".join(rows) + "\n")
+    rows = _table_rows(calls, band, default_length, np.zeros(len(calls.items)))
+    for item, path in enumerate(written):
+        own = rows[int(calls.offsets[item]) : int(calls.offsets[item + 1])]
+        numbered = [f"{number}\t{row}" for number, row in enumerate(own, start=1)]
+        write_text(path, "\n".join([_header(calls), *numbered]) + "\n")
     return written
+
+
+def write_raven_combined(
+    calls: Annotations[Events],
+    path: str | Path,
+    band: tuple[float, float],
+    seconds: np.ndarray,
+    *,
+    default_length: float = 1.0,
+) -> None:
+    """Write one selection table of all recordings, as Raven shows them when they are opened together, in this order.
+
+    Parameters
+    ----------
+    band, default_length
+        As for `write_raven`.
+    seconds
+        Length of each recording: times go on from one to the next; `File Offset (s)` is the time in the recording.
+    """
+    starts = np.cumsum(seconds) - seconds
+    rows = _table_rows(calls, band, default_length, starts)
+    numbered = [f"{number}\t{row}" for number, row in enumerate(rows, start=1)]
+    write_text(path, "\n".join([_header(calls), *numbered]) + "\n")
+
+
+def _header(calls: Annotations[Events]) -> str:
+    return "\t".join([*COLUMNS, *(() if calls.score is None else ("Score",))])
+
+
+def _table_rows(
+    calls: Annotations[Events], band: tuple[float, float], default_length: float, starts: np.ndarray
+) -> list[str]:
+    """A row for each event, without its number. starts: when each recording begins, in seconds."""
+    begin, end = spans(calls.shapes, default_length)
+    files = [base_name(name) for name in calls.items.ids]
+    shared = Counter(files)
+    files = [name if shared[file] > 1 else file for name, file in zip(calls.items.ids, files, strict=True)]
+    rows = []
+    for at, item in enumerate(calls.item.tolist()):
+        times = f"{begin[at] + starts[item]:.6f}", f"{end[at] + starts[item]:.6f}"
+        text = calls.classes[int(calls.labels[at])] if calls.classes else ""
+        score = [] if calls.score is None else [f"{calls.score[at]:.6g}"]
+        frequencies = f"{band[0]:g}", f"{band[1]:g}"
+        cells = ["Spectrogram 1", "1", *times, *frequencies, files[item], f"{begin[at]:.6f}", text, *score]
+        rows.append("\t".join(cells))
+    return rows

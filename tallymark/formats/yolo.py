@@ -30,6 +30,9 @@ from tallymark.io.texts import first_line, read_lines
 TOLERANCE = 1e-3
 """How far outside the image a relative coordinate may be: labels are rounded, and drawn beyond the border."""
 
+DECIMALS = 6
+"""Of pixels: whole ones stay whole when they are divided by the image size and multiplied again."""
+
 
 @dataclass
 class YoloObjects:
@@ -131,7 +134,9 @@ def _read_labels(
             problems.add(bad.at(table, line, name))
             continue
         objects.item.append(item)
-        objects.box.append(((x - across / 2) * width, (y - down / 2) * height, across * width, down * height))
+        box = ((x - across / 2) * width, (y - down / 2) * height, across * width, down * height)
+        left, top, wide, high = (round(value, DECIMALS) for value in box)
+        objects.box.append((left, top, wide, high))
         objects.label.append(label)
         objects.line.append(line)
     return True

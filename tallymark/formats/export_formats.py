@@ -1,0 +1,125 @@
+"""The formats that predictions and truth are written in, in one table: what each is for, and what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tallymark.core.outputs import filling
+from tallymark.core.problems import BadInput, Problem
+from tallymark.formats.audacity import write_audacity
+from tallymark.formats.coco_writer import export_coco_boxes, export_coco_masks
+from tallymark.formats.export_source import ExportSource
+from tallymark.formats.kitti_writer import export_kitti, with_camera
+from tallymark.formats.nuscenes import write_nuscenes
+from tallymark.formats.raven import write_raven, write_raven_combined
+from tallymark.formats.voc_writer import export_voc
+from tallymark.formats.yolo_writer import export_yolo_boxes, export_yolo_masks
+from tallymark.geometry import Boxes, Cuboids, Events, Geometry, Masks
+from tallymark.io.audio import read_header
+from tallymark.io.media import BadMedia
+
+Writer = Callable[[ExportSource[Any], Path], None]
+TABLES = (".txt", ".tsv")
+"""Endings of one table of all recordings, in place of a folder of them."""
+
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """A format to write.
+
+    writers: for each geometry that it can hold, the function that writes it.
+    folder: whether a folder is written; `table_endings`: of paths that name a file all the same.
+    needs_media, needs_size: whether it holds the names of the media files, and the sizes of images.
+    usable: which items it can hold, and why not the others.
+    """
+
+    name: str
+    writers: Mapping[type[Geometry], Writer]
+    folder: bool = False
+    table_endings: tuple[str, ...] = ()
+    needs_media: bool = False
+    needs_size: bool = False
+    usable: Callable[[ExportSource[Any]], np.ndarray] | None = None
+    unusable: str = ""
+
+    def fits(self, geometry: type[Any]) -> bool:
+        """Whether objects of a geometry can be written."""
+        return geometry in self.writers
+
+    def writes_folder(self, path: Path) -> bool:
+        """Whether a path is that of a folder to write, not of a file."""
+        return self.folder and not path.name.lower().endswith(self.table_endings or ("\0",))
+
+    def write(self, source: ExportSource[Any], path: Path) -> ExportSource[Any]:
+        """Write what can be written, and return what that was; its notes say what was left out."""
+        if self.usable is not None:
+            source = source.keep(self.usable(source), self.unusable)
+        if self.needs_size:
+            source = source.keep(np.isfinite(source.size).all(axis=1), "could not be read")
+        writer = self.writers[type(source.annotations.shapes)]
+        if self.writes_folder(path):
+            with filling(path) as unfinished:
+                writer(source, unfinished)
+        else:
+            writer(source, path)
+        return source
+
+
+def _nuscenes(source: ExportSource[Cuboids], path: Path) -> None:
+    write_nuscenes(source.annotations, path)
+
+
+def _raven(source: ExportSource[Events], path: Path) -> None:
+    if path.name.lower().endswith(TABLES):
+        write_raven_combined(
+            source.annotations, path, source.band, _seconds(source), default_length=source.event_seconds
+        )
+    else:
+        write_raven(source.annotations, path, source.band, default_length=source.event_seconds)
+
+
+def _audacity(source: ExportSource[Events], path: Path) -> None:
+    write_audacity(source.annotations, path, default_length=source.event_seconds)
+
+
+def _seconds(source: ExportSource[Events]) -> np.ndarray:
+    """The length of each recording in seconds, from its header where it is not known; a `BadInput` without it."""
+    seconds = source.size[:, 0].copy()
+    for item in np.flatnonzero(np.isnan(seconds)).tolist():
+        path = source.catalog.path(item)
+        if path is None:
+            name = source.catalog.items.ids[item]
+            remedy = "give the recordings by --media, or name a folder for a table of each recording"
+            found, expected = "no recording", "its length, since times go on from one recording to the next"
+            raise BadInput(Problem("missing_media", source.catalog.place(item), found, expected, remedy, item=name))
+        try:
+            seconds[item] = read_header(path).seconds
+        except BadMedia as bad:
+            raise BadInput(source.catalog.unread(item, bad)) from None
+    return seconds
+
+
+FORMATS: tuple[ExportFormat, ...] = (
+    ExportFormat("coco", {Boxes: export_coco_boxes, Masks: export_coco_masks}, needs_media=True, needs_size=True),
+    ExportFormat(
+        "yolo", {Boxes: export_yolo_boxes, Masks: export_yolo_masks}, folder=True, needs_media=True, needs_size=True
+    ),
+    ExportFormat("voc", {Boxes: export_voc}, folder=True, needs_media=True, needs_size=True),
+    ExportFormat(
+        "kitti",
+        {Cuboids: export_kitti},
+        folder=True,
+        needs_media=True,
+        usable=with_camera,
+        unusable="have no sweep, pose or calibration",
+    ),
+    ExportFormat("nuscenes", {Cuboids: _nuscenes}),
+    ExportFormat("raven", {Events: _raven}, folder=True, table_endings=TABLES),
+    ExportFormat("audacity", {Events: _audacity}, folder=True),
+)
+"""All formats but tables of measurements, which are no annotations."""
