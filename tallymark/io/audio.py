@@ -28,6 +28,7 @@ from tallymark.io.media import (
 )
 from tallymark.io.resampling import resample, resample_blocks
 from tallymark.io.retries import retry
+from tallymark.io.watched import WatchedFile
 
 if TYPE_CHECKING:
     from soundfile import SoundFile
@@ -89,9 +90,13 @@ def read_header(path: Path) -> Header:
         raise _bad_recording(error) from None
     if not MIN_RATE <= info.samplerate <= MAX_RATE:
         raise BadMedia("corrupt_media", f"{info.samplerate} samples per second, not {MIN_RATE} to {MAX_RATE}")
-    if info.frames > MAX_FRAMES:
-        raise BadMedia("corrupt_media", "a header without the length", "write it again: ffmpeg -i OLD NEW")
+    _check_length(info.frames)
     return Header(info.frames, info.samplerate, info.channels)
+
+
+def _check_length(frames: int) -> None:
+    if frames > MAX_FRAMES:
+        raise BadMedia("corrupt_media", "a header without the length", "write it again: ffmpeg -i OLD NEW")
 
 
 @_twice
@@ -101,6 +106,7 @@ def read_audio(path: Path, start: float = 0.0, stop: float | None = None, rate: 
 
     try:
         with _source(path) as source, soundfile.SoundFile(source) as file:
+            _check_length(file.frames)
             own = file.samplerate
             first = max(0, round(start * own))
             last = file.frames if stop is None else min(file.frames, round(stop * own))
@@ -199,8 +205,6 @@ def inspect_recording(path: Path) -> Inspection:
 
     fingerprint = _fingerprint(path)
     header = read_header(path)
-    if not header.frames:  # a disk that fails may look like that too
-        header = read_header(path)
     if (truncated := _truncation(path)) is not None:
         raise truncated
     energies: list[np.ndarray] = []
@@ -209,7 +213,9 @@ def inspect_recording(path: Path) -> Inspection:
     read = 0
     try:
         with _source(path) as source, soundfile.SoundFile(source) as file:
-            for block in file.blocks(blocksize=_block_size(file), dtype="float32", always_2d=True):
+            _check_length(file.frames)
+            buffer = np.empty((_block_size(file), file.channels), np.float32)
+            while len(block := file.read(out=buffer, always_2d=True)):
                 read += len(block)
                 not_finite += int(np.count_nonzero(~(np.abs(block) < LARGEST_SAMPLE)))
                 peak = max(peak, float(np.abs(block).max(initial=0)))
@@ -231,14 +237,28 @@ def inspect_recording(path: Path) -> Inspection:
 
 
 @contextmanager
-def _source(path: Path) -> Iterator[str | BinaryIO]:
-    """What soundfile opens: the name of a file, which is fastest, or a file in an archive."""
+def _source(path: Path) -> Iterator[str | WatchedFile]:
+    """What soundfile opens: a file whose failures are raised at the end, since the library may take them for data.
+
+    libsndfile does not look whether a field of a header could be read: a recording then has no samples, or twice as
+    many. MP3 files are opened by their names, without which it finds no MP3 behind other bytes; there it looks.
+    """
     try:
-        source = retry(lambda: _open(path))
+        file = retry(lambda: _open(path))
     except OSError as error:
         raise unreadable(error) from None
-    with source:
-        yield source if is_inside(path) else str(path)
+    with file:
+        if path.suffix.lower() == ".mp3" and not is_inside(path):
+            yield str(path)
+            return
+        watched = WatchedFile(file)
+        try:
+            yield watched
+        except (RuntimeError, BadMedia):
+            if watched.failure is None:
+                raise
+        if watched.failure is not None:
+            raise unreadable(watched.failure)
 
 
 def _open(path: Path) -> BinaryIO:
@@ -303,8 +323,8 @@ def _band_energies(samples: np.ndarray) -> np.ndarray:
     if len(samples) < 4 * THUMBNAIL:
         return np.zeros(THUMBNAIL)
     size = 2 * THUMBNAIL
-    frames = samples[: len(samples) // size * size].reshape(-1, size).astype(float)  # squares of floats may overflow
-    return (np.abs(np.fft.rfft(finite_samples(frames), axis=1)[:, 1:]) ** 2).mean(axis=0)
+    frames = finite_samples(samples[: len(samples) // size * size]).reshape(-1, size)
+    return (np.abs(np.fft.rfft(frames.astype(float), axis=1)[:, 1:]) ** 2).mean(axis=0)  # 32 bits may overflow
 
 
 def _thumbnail(energies: list[np.ndarray]) -> np.ndarray:

@@ -92,7 +92,13 @@ DATA = {
     "explore": Case(
         "explore wheat data --out out.html --force", data_set("wheat", "out.html"), media=IMAGES, pictured=True
     ),
-    "explore-upcalls": Case("explore upcalls data --out out.html --force", data_set("upcalls"), media=SOUNDS),
+    "explore-upcalls": Case(
+        "explore upcalls data --out out.html --force",
+        data_set("upcalls", "out.html"),
+        media=SOUNDS,
+        pictured=True,
+        tries=2,
+    ),
     "synth-wheat": Case("synth wheat data --items 3 size=64", nothing),
     "synth-upcalls": Case("synth upcalls data --items 3 seconds=4 calls=2000", nothing),
     "synth-zip": Case("synth food data --items 10 --zip size=32 classes=2", nothing),

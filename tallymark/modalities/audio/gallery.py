@@ -58,7 +58,7 @@ def event_windows(catalog: Catalog, survey: Survey, most: int, seed: int) -> dic
             reasons.append((int(rows[at]), f"{word} {NOUN}: {number(float(length[at]))} s"))
         rows = rows[np.argsort(np.abs(np.nan_to_num(length - np.nanmedian(length))), kind="stable")]
     sample = rows if len(rows) <= MAX_LEVELS else np.sort(rng.choice(rows, MAX_LEVELS, replace=False))
-    reasons += _by_loudness(catalog, truth, sample)
+    reasons += _by_loudness(catalog, survey, truth, sample)
     reasons += _most_crowded(truth, rows)
     extremes = [_window_around(catalog, survey, truth, row, reason) for row, reason in reasons]
     groups = catalog.group.to_numpy()[truth.item[rows]]
@@ -132,9 +132,22 @@ def read_long_spectrogram(catalog: Catalog, item: int, seconds: float, columns: 
     return (np.stack(complete, axis=1) if complete else np.empty((0, 0))), rate / 2
 
 
-def _by_loudness(catalog: Catalog, truth: Annotations[Events], rows: np.ndarray) -> Iterator[tuple[int, str]]:
-    """The clearest and the faintest of these events, and why."""
-    contrast = np.array(in_threads(lambda row: _contrast(catalog, truth, row), rows.tolist(), "measuring events"))
+def _by_loudness(
+    catalog: Catalog, survey: Survey, truth: Annotations[Events], rows: np.ndarray
+) -> Iterator[tuple[int, str]]:
+    """The clearest and the faintest of these events, and why.
+
+    A recording that can be read no longer is shown among the unreadable ones: its events are not compared.
+    """
+
+    def measure(row: int) -> float:
+        try:
+            return _contrast(catalog, truth, row)
+        except BadMedia as bad:
+            survey.unreadable.setdefault(int(truth.item[row]), bad)
+            return float("nan")
+
+    contrast = np.array(in_threads(measure, rows.tolist(), "measuring events"))
     if np.isfinite(contrast).any():
         for at, word in ((np.nanargmax(contrast), "clearest"), (np.nanargmin(contrast), "faintest")):
             yield int(rows[at]), f"{word} {NOUN}: {number(float(contrast[at]))} dB above its surroundings"
@@ -176,10 +189,7 @@ def _contrast(catalog: Catalog, truth: Annotations[Events], row: int) -> float:
     time = float(truth.shapes.time[row])
     length = 1.0 if truth.shapes.length is None else float(np.nan_to_num(truth.shapes.length[row], nan=1.0))
     start = max(0.0, time - CONTEXT)
-    try:
-        level, _ = read_spectrogram(catalog, int(truth.item[row]), start, time + CONTEXT)
-    except BadMedia:
-        return float("nan")
+    level, _ = read_spectrogram(catalog, int(truth.item[row]), start, time + CONTEXT)
     if level.shape[1] < 8:
         return float("nan")
     above = level - np.median(level, axis=1, keepdims=True)
