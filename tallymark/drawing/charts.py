@@ -117,11 +117,11 @@ def line(
     path = " ".join(f"{across:.1f},{down:.1f}" for across, down, _, _ in points)
     dots = "".join(
         f'<circle class="{"marked" if index == marked else "bar"}" cx="{across:.1f}" cy="{down:.1f}" '
-        f'r="{4 if index == marked else 2}"><title>{number(share)} {_escape(units[1])} at {number(amount)} '
-        f"{_escape(units[0])}</title></circle>"
+        f'r="{4 if index == marked else 2}"><title>{number(share)} {escape(units[1])} at {number(amount)} '
+        f"{escape(units[0])}</title></circle>"
         for index, (across, down, amount, share) in enumerate(points)
     )
-    axis_name = _text(WIDTH - RIGHT, HEIGHT - 3, units[0], "end")
+    axis_name = svg_text(WIDTH - RIGHT, HEIGHT - 3, units[0], "end")
     return Chart(title, plot.svg(title, f'<polyline class="line" points="{path}"/>{dots}{axis_name}'), note=note)
 
 
@@ -213,7 +213,7 @@ def heat_map(
     cells = [
         f'<rect class="bar" x="{left + x * cell_width:.2f}" y="{top + y * cell_height:.2f}" '
         f'width="{cell_width:.2f}" height="{cell_height:.2f}" fill-opacity="{shade[y, x]:.2f}"><title>'
-        f"{_escape(f'{names[0][y]}, {names[1][x]}: ' if names else '')}{number(float(grid[y, x]))}</title></rect>"
+        f"{escape(f'{names[0][y]}, {names[1][x]}: ' if names else '')}{number(float(grid[y, x]))}</title></rect>"
         for y, x in np.argwhere((grid > 0) | (False if shown is None else shown)).tolist()
     ]
     right, bottom = left + across * cell_width, top + rows * cell_height
@@ -223,12 +223,12 @@ def heat_map(
     )
     center_x, center_y = (left + right) / 2, (top + bottom) / 2
     sides = (
-        _text(center_x, top - 5, edges[0], "middle")
-        + _text(right + 4, center_y, edges[1], "start")
-        + _text(center_x, bottom + 13, edges[2], "middle")
-        + _text(left - 4, center_y, edges[3], "end")
+        svg_text(center_x, top - 5, edges[0], "middle")
+        + svg_text(right + 4, center_y, edges[1], "start")
+        + svg_text(center_x, bottom + 13, edges[2], "middle")
+        + svg_text(left - 4, center_y, edges[3], "end")
     )
-    return Chart(title, _svg(WIDTH, bottom + 18, frame + "".join(cells) + sides, title), note=note)
+    return Chart(title, svg_element(WIDTH, bottom + 18, frame + "".join(cells) + sides, title), note=note)
 
 
 class _Plot:
@@ -245,7 +245,7 @@ class _Plot:
             y = self.y(tick)
             self.elements.append(
                 f'<line class="grid" x1="{LEFT}" x2="{width - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-                + _text(LEFT - 6, y + 4, abbreviate(tick), "end")
+                + svg_text(LEFT - 6, y + 4, abbreviate(tick), "end")
             )
 
     def y(self, value: float) -> float:
@@ -255,16 +255,16 @@ class _Plot:
         y = self.y(value)
         self.elements.append(
             f'<rect class="bar" x="{LEFT + x:.1f}" y="{y:.1f}" width="{max(width, 0.5):.1f}" '
-            f'height="{TOP + self.inner_height - y:.1f}"><title>{_escape(tooltip.strip())}</title></rect>'
+            f'height="{TOP + self.inner_height - y:.1f}"><title>{escape(tooltip.strip())}</title></rect>'
         )
 
     def add_label(self, x: float, label: str) -> None:
-        self.elements.append(_text(LEFT + x, TOP + self.inner_height + 15, label, "middle"))
+        self.elements.append(svg_text(LEFT + x, TOP + self.inner_height + 15, label, "middle"))
 
     def svg(self, title: str, more: str = "") -> str:
         y = TOP + self.inner_height
         axis = f'<line class="axis" x1="{LEFT}" x2="{self.width - RIGHT}" y1="{y}" y2="{y}"/>'
-        return _svg(self.width, self.height, "".join(self.elements) + axis + more, title)
+        return svg_element(self.width, self.height, "".join(self.elements) + axis + more, title)
 
 
 def _histogram_svg(values: np.ndarray, axis: Axis, unit: str, width: float, height: float, heading: str = "") -> str:
@@ -280,8 +280,8 @@ def _histogram_svg(values: np.ndarray, axis: Axis, unit: str, width: float, heig
         plot.add_label(float(axis.position(tick)) * plot.inner_width, abbreviate(tick))
     median = LEFT + float(axis.position(float(np.median(values)))) * plot.inner_width
     mark = f'<line class="mark" x1="{median:.1f}" x2="{median:.1f}" y1="{TOP}" y2="{TOP + plot.inner_height}"/>'
-    title = f'<text class="strong" x="{LEFT}" y="9">{_escape(heading)}</text>' if heading else ""
-    axis_name = "" if heading else _text(width - RIGHT, height - 3, unit, "end")
+    title = f'<text class="strong" x="{LEFT}" y="9">{escape(heading)}</text>' if heading else ""
+    axis_name = "" if heading else svg_text(width - RIGHT, height - 3, unit, "end")
     return plot.svg(heading, mark + title + axis_name)
 
 
@@ -294,27 +294,30 @@ def _bars_svg(shown: Sequence[tuple[str, float]], ranked: Sequence[tuple[str, fl
     for index, (name, value) in enumerate(shown):
         y = index * row
         if value < 0:
-            elements.append(_text(start + 2, y + 14, f"… {name} …", "start"))
+            elements.append(svg_text(start + 2, y + 14, f"… {name} …", "start"))
             continue
         length = (width - start - 60) * value / largest
         elements.append(
-            f"<g><title>{_escape(name)}: {number(value)} {_escape(unit)}</title>"
-            f'<text class="strong" x="{start - 8:.1f}" y="{y + 14}" text-anchor="end">{_escape(_shorten(name))}</text>'
+            f"<g><title>{escape(name)}: {number(value)} {escape(unit)}</title>"
+            f'<text class="strong" x="{start - 8:.1f}" y="{y + 14}" text-anchor="end">{escape(_shorten(name))}</text>'
             f'<rect class="bar" x="{start:.1f}" y="{y + 4}" width="{max(length, 1):.1f}" height="{row - 7}" rx="2"/>'
             f'<text x="{start + length + 6:.1f}" y="{y + 14}">{number(value)}</text></g>'
         )
-    return _svg(width, len(shown) * row + 2, "".join(elements), "bars")
+    return svg_element(width, len(shown) * row + 2, "".join(elements), "bars")
 
 
-def _svg(width: float, height: float, elements: str, title: str) -> str:
-    return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{_escape(title)}">{elements}</svg>'
+def svg_element(width: float, height: float, elements: str, title: str) -> str:
+    """An SVG of these elements, which scales to the width of its card."""
+    return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(title)}">{elements}</svg>'
 
 
-def _text(x: float, y: float, words: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{_escape(words)}</text>' if words else ""
+def svg_text(x: float, y: float, words: str, anchor: str) -> str:
+    """Words at a place; nothing for none."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>' if words else ""
 
 
-def _escape(value: object) -> str:
+def escape(value: object) -> str:
+    """Text as it may stand in SVG and HTML."""
     return html.escape(str(value), quote=True)
 
 
