@@ -16,6 +16,7 @@ from tallymark.geometry import Cuboids
 from tallymark.geometry.points_in_boxes import count_points_in_cuboids
 from tallymark.geometry.poses import transform_cuboids
 from tallymark.io.media import BadMedia
+from tallymark.modalities.lidar.attributes import BANDS, distance
 from tallymark.modalities.lidar.sweeps import read_scan
 from tallymark.scoring.matching import Match
 from tallymark.scoring.sweep import IouComparison, sweep
@@ -23,8 +24,6 @@ from tallymark.scoring.sweep import IouComparison, sweep
 if TYPE_CHECKING:
     from rich.console import Console
 
-BANDS = (20.0, 40.0, 60.0)
-"""Metres at which the bands of distance end; the last band has no end."""
 BAND_NAMES = ("0-20", "20-40", "40-60", "60+")
 TWENTIETHS = (10, 14)
 """IoU thresholds 0.50 and 0.70, in twentieths."""
@@ -149,13 +148,8 @@ def _find_items(truth: Annotations[Cuboids], catalog: Catalog) -> np.ndarray:
 
 
 def _band(annotations: Annotations[Cuboids], catalog: Catalog, at: np.ndarray) -> np.ndarray:
-    """The band of each cuboid. Without a drive, cuboids are in the frame of the lidar, which is that of the vehicle."""
-    x, y = annotations.shapes.x, annotations.shapes.y
-    if catalog.drive is not None:
-        row = catalog.drive.samples[at]
-        vehicle = np.where(row < 0, np.nan, catalog.drive.vehicle.translation[row, :2].T)  # unknown: the last band
-        x, y = x - vehicle[0, annotations.item], y - vehicle[1, annotations.item]
-    return np.searchsorted(BANDS, np.hypot(x, y), "right")
+    """The band of each cuboid; the last one where its distance is unknown."""
+    return np.searchsorted(BANDS, distance(catalog, at, annotations), "right")
 
 
 Side = tuple[np.ndarray, np.ndarray, np.ndarray]
