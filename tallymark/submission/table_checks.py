@@ -74,6 +74,14 @@ def require_columns(table: Table, columns: Sequence[str], problems: Problems, *,
     return table
 
 
+def score_column(table: Table) -> np.ndarray | None:
+    """The confidences in a column `score` that a file may have beside the official ones; None unless all are numbers."""
+    if "score" not in table.header:
+        return None
+    scores = table.text("score").cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    return scores if np.isfinite(scores).all() else None
+
+
 def bad_header(table: Table, expected: str, remedy: str, problems: Problems) -> None:
     """Report the header of a table. The remedy is another if the fields are not separated by commas."""
     found = clip(",".join(table.header))

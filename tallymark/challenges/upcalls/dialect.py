@@ -19,7 +19,7 @@ from tallymark.io.tables import Table, number_text, read_table, write_table
 from tallymark.submission import clips
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.prediction_string import is_number
-from tallymark.submission.table_checks import bad_header, read_ids, require_columns
+from tallymark.submission.table_checks import bad_header, read_ids, require_columns, score_column
 
 FORMS = ("official", "scored", "clips")
 """The two columns of the challenge; a third one, `score`, which the published script ignores; a row for each clip."""
@@ -70,7 +70,7 @@ def read_calls(path: str | Path, labels: LabelFilter, problems: Problems) -> Ann
 
 
 def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Events] | None:
-    """Detections; columns other than filename and timestamp are ignored, as in the published script."""
+    """Detections; columns other than filename and timestamp are ignored by the rule, as in the published script."""
     table = read_table(path, problems)
     if table is not None and clips.has_clip_probabilities(table.header):
         return clips.read_clip_probabilities(table, problems)
@@ -78,7 +78,7 @@ def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Ann
     if table is None:
         return None
     table, ids = read_ids(table, "filename", problems)
-    return _annotations(table, ids, _seconds(table, "timestamp", ids, problems))
+    return _annotations(table, ids, _seconds(table, "timestamp", ids, problems), score=score_column(table))
 
 
 def _seconds(table: Table, column: str, ids: pl.Series, problems: Problems) -> np.ndarray:
@@ -91,11 +91,16 @@ def _seconds(table: Table, column: str, ids: pl.Series, problems: Problems) -> n
 
 
 def _annotations(
-    table: Table, ids: pl.Series, time: np.ndarray, length: np.ndarray | None = None
+    table: Table,
+    ids: pl.Series,
+    time: np.ndarray,
+    length: np.ndarray | None = None,
+    score: np.ndarray | None = None,
 ) -> Annotations[Events]:
     items, item = unique_items(ids, table.line)
     good = np.flatnonzero(np.isfinite(time))
-    return Annotations.from_rows(items, item[good], Events(time, length).take(good), line=table.line[good])
+    known = None if score is None else score[good]
+    return Annotations.from_rows(items, item[good], Events(time, length).take(good), score=known, line=table.line[good])
 
 
 def write(annotations: Annotations[Events], path: str | Path, form: str) -> None:
