@@ -84,7 +84,7 @@ class Figure:
 class Tile:
     """An image with its name, a line of facts, and the reason why it is shown.
 
-    source: the image as a data URI. audio: URL of a sound, relative to the page.
+    source: the image as a data URI. audio, link: URLs of a sound and of a page, relative to this one.
     """
 
     source: str
@@ -94,13 +94,23 @@ class Tile:
     facts: str
     reason: str
     audio: str
+    link: str
 
     @classmethod
-    def make(cls, image: np.ndarray, name: str, facts: Sequence[str], reason: str = "", audio: str = "") -> Tile:
-        """From an RGB image; empty facts are omitted. `audio` is the name of a file beside the page."""
+    def make(
+        cls,
+        image: np.ndarray,
+        name: str,
+        facts: Sequence[str],
+        reason: str = "",
+        *,
+        audio: str = "",
+        link: str = "",
+    ) -> Tile:
+        """From an RGB image; empty facts are omitted. `audio` and `link` are paths of files, relative to the page."""
         height, width = image.shape[:2]
         line = " · ".join(fact for fact in facts if fact)
-        return cls(data_uri(image), width, height, name, line, reason, quote(audio))
+        return cls(data_uri(image), width, height, name, line, reason, quote(audio), quote(link))
 
 
 @dataclass(frozen=True)
