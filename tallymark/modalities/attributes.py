@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class Attribute:
         known = values[np.isfinite(values)]
         edges = np.array(self.edges) if self.edges is not None else np.unique(np.quantile(known, [1 / 3, 2 / 3]))
         shown = [number(float(edge)) for edge in edges]
-        inner = [f"{low} to {high}" for low, high in zip(shown, shown[1:], strict=False)]
+        inner = [f"{low} to {high}" for low, high in pairwise(shown)]
         return edges, [f"below {shown[0]}", *inner, f"{shown[-1]} and more"]
 
 

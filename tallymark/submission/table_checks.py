@@ -75,7 +75,7 @@ def require_columns(table: Table, columns: Sequence[str], problems: Problems, *,
 
 
 def score_column(table: Table) -> np.ndarray | None:
-    """The confidences in a column `score` that a file may have beside the official ones; None unless all are numbers."""
+    """The confidences in a column `score`, which a file may have beside the official ones; None if not numbers."""
     if "score" not in table.header:
         return None
     scores = table.text("score").cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
