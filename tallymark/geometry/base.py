@@ -31,6 +31,9 @@ class Geometry(Protocol):
     def concat(self, other: Self) -> Self:
         """These shapes followed by the others."""
 
+    def as_lists(self) -> list[list[float]] | list[str]:
+        """Each shape as plain numbers in the order of its columns, for JSON; of a mask its runs, as text."""
+
     def scale(self, by: float | np.ndarray) -> Self:
         """The shapes with all lengths multiplied by one factor, or by one for each shape."""
 

@@ -58,6 +58,10 @@ class Boxes:
             Extent(self.y + self.height / 2, self.height / 2),
         ]
 
+    def as_lists(self) -> list[list[float]]:
+        rows: list[list[float]] = np.column_stack(self.columns).astype(float).tolist()
+        return rows
+
     def scale(self, by: float | np.ndarray) -> Boxes:
         """The boxes in an image enlarged by this factor, or each by its own."""
         return Boxes(*(column * by for column in self.columns))

@@ -49,6 +49,10 @@ class Cuboids:
     def concat(self, other: Cuboids) -> Cuboids:
         return Cuboids(*(np.concatenate(columns) for columns in zip(self.columns, other.columns, strict=True)))
 
+    def as_lists(self) -> list[list[float]]:
+        rows: list[list[float]] = np.column_stack(self.columns).astype(float).tolist()
+        return rows
+
     def scale(self, by: float | np.ndarray) -> Cuboids:
         """The cuboids in another unit of length on the ground, such as grid cells; heights stay in metres."""
         x, y, width, length = (side * by for side in (self.x, self.y, self.width, self.length))

@@ -40,6 +40,10 @@ class Events:
         known = self.length is not None or other.length is not None
         return Events(np.concatenate([self.time, other.time]), np.concatenate(lengths) if known else None, self.weak)
 
+    def as_lists(self) -> list[list[float]]:
+        """The time of each."""
+        return [[float(time)] for time in self.time]
+
     def scale(self, by: float | np.ndarray) -> Events:
         """The events in another unit of time."""
         return Events(self.time * by, None if self.length is None else self.length * by, self.weak)

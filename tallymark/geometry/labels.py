@@ -39,6 +39,10 @@ class Labels:
         """None: labels have no axes."""
         return []
 
+    def as_lists(self) -> list[list[float]]:
+        """The class id of each."""
+        return [[int(label)] for label in self.label]
+
     def scale(self, by: float | np.ndarray) -> Labels:
         """Unchanged, as are the results of the other transforms."""
         return self

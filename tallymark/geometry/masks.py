@@ -82,6 +82,14 @@ class Masks:
         start, length = np.concatenate([self.start, other.start]), np.concatenate([self.length, other.length])
         return Masks(start, length, offsets, self.shape)
 
+    def as_lists(self) -> list[str]:
+        """Each mask as the pairs of start and length, counted from 1, of its runs."""
+        runs = np.column_stack([self.start + 1, self.length])
+        return [
+            " ".join(map(str, runs[first:last].ravel().tolist()))
+            for first, last in zip(self.offsets[:-1], self.offsets[1:], strict=True)
+        ]
+
     def scale(self, by: float | np.ndarray) -> Masks:
         """The masks in images enlarged by one factor, by nearest-neighbour resampling."""
         if np.ndim(by):

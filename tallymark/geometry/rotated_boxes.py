@@ -51,6 +51,10 @@ class RotatedBoxes:
     def columns(self) -> tuple[np.ndarray, ...]:
         return self.x, self.y, self.length, self.width, self.angle
 
+    def as_lists(self) -> list[list[float]]:
+        rows: list[list[float]] = np.column_stack(self.columns).astype(float).tolist()
+        return rows
+
     def scale(self, by: float | np.ndarray) -> RotatedBoxes:
         """The boxes in a plane enlarged by this factor, or each by its own."""
         return RotatedBoxes(self.x * by, self.y * by, self.length * by, self.width * by, self.angle)
