@@ -26,6 +26,7 @@ _MODULES = {
     "tallymark.api.models": ("find_models", "find_preset", "open_model", "predict", "train"),
     "tallymark.api.predictions": ("read_predictions",),
     "tallymark.api.public_split": ("public_private",),
+    "tallymark.api.report": ("export_report", "report"),
     "tallymark.api.score": (
         "by_distance", "compare", "convert", "read_submission", "read_truth", "repair", "score", "write",
     ),
@@ -76,6 +77,7 @@ __all__ = [
     "export_objects",
     "export_plot",
     "export_raven",
+    "export_report",
     "find_models",
     "find_preset",
     "folds",
@@ -89,6 +91,7 @@ __all__ = [
     "read_submission",
     "read_truth",
     "repair",
+    "report",
     "score",
     "summarize",
     "synth",
@@ -120,6 +123,7 @@ if TYPE_CHECKING:
     from tallymark.api.new import new
     from tallymark.api.predictions import read_predictions
     from tallymark.api.public_split import public_private
+    from tallymark.api.report import export_report, report
     from tallymark.api.score import by_distance, compare, convert, read_submission, read_truth, repair, score, write
     from tallymark.api.tune import tune
     from tallymark.core.problems import BadInput, Problem

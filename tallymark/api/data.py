@@ -110,6 +110,7 @@ def explore(
     out: PathLike,
     *,
     exclude: PathLike | None = None,
+    predictions: PathLike | None = None,
     seed: int = 0,
     **rule_options: object,
 ) -> None:
@@ -121,6 +122,7 @@ def explore(
     ----------
     name, folder, exclude, rule_options: as for `read`.
     out: the page to write. seed: of the choice of items that are shown.
+    predictions: a submission or candidates, to be shown beside the truth.
     """
     from tallymark.reporting.explore import write_page
 
@@ -132,7 +134,12 @@ def explore(
         raise BadInput(problems)
     catalog = catalog.with_media()
     problems.merge(catalog.notes)
-    write_page(catalog, f"{what.title}: {folder}", Path(out), problems=problems, seed=seed)
+    shown = None
+    if predictions is not None:
+        from tallymark.api.report import subject_of
+
+        shown = subject_of(what, predictions, catalog, None, rule_options)
+    write_page(catalog, f"{what.title}: {folder}", Path(out), problems=problems, predictions=shown, seed=seed)
 
 
 def synth(

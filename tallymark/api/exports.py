@@ -6,15 +6,17 @@ Each takes the result of `predict`. What does not go with the model, such as a t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
 from tallymark.api.data import PathLike
 from tallymark.api.export import export, format_for
+from tallymark.api.report import export_report
 from tallymark.core.outputs import filling, holds_files
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem
@@ -145,6 +147,7 @@ class Exports:
     """The exports of one prediction: files and folders to write, None for those that are not wanted.
 
     gsd: metres per pixel. clips_per_kind: see `export_clips`. formats: names of formats and paths, see `export`.
+    rule_options: by which the report is scored.
     """
 
     counts: Path | None = None
@@ -158,7 +161,9 @@ class Exports:
     gsd: float | None = None
     clips_per_kind: int = 10
     candidates: Path | None = None
+    report: Path | None = None
     formats: tuple[tuple[str, Path], ...] = ()
+    rule_options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -173,6 +178,7 @@ class Exports:
             "clips": self.clips,
             "draw": self.draw,
             "candidates": self.candidates,
+            "report": self.report,
         }
         return {name: path for name, path in wanted.items() if path is not None}
 
@@ -183,7 +189,7 @@ class Exports:
         files = [path for one, path in chosen if not one.writes_folder(path)]
         folders = [path for one, path in chosen if one.writes_folder(path)]
         refuse_outputs(
-            [self.counts, self.objects, self.days, self.plot, self.candidates, *files],
+            [self.counts, self.objects, self.days, self.plot, self.candidates, self.report, *files],
             filled=[self.raven, self.audacity, self.clips, self.draw, *folders],
             force=True,
         )
@@ -212,6 +218,8 @@ class Exports:
             export_drawings(result, self.draw)
         if self.candidates is not None:
             export_candidates(result, self.candidates)
+        if self.report is not None:
+            export_report(result, self.report, rule_options=self.rule_options)
         notes = [note for name, path in self.formats for note in export(result, name, path, gsd=self.gsd)]
         return tuple(dict.fromkeys(notes))
 

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from tallymark.training.train import TrainingResult
 
 Options = Mapping[str, Any]
+REPORT = "report.html"
+"""The page about the held-out predictions of a training, in its run."""
 
 
 def train(
@@ -128,7 +130,7 @@ def train(
         if result is not None:
             write_acknowledgements(Path(out), what, chosen, folder, extra_data, pseudo, warnings)
             result.problems.merge(_write_held_out(result, name, given))
-            _write_reports(result)
+            _write_reports(name, result, given)
     return result
 
 
@@ -169,8 +171,14 @@ def _with_changes(preset: Recipe, changes: Options) -> Recipe:
     return recipe
 
 
-def _write_reports(result: TrainingResult) -> None:
-    """The label errors of a classifier, or the recall curve of an event detector, as pages and tables in the run."""
+def _write_reports(name: str, result: TrainingResult, rule_options: Options) -> None:
+    """The report of the held-out predictions, the label errors of a classifier, the recall curve of an event detector.
+
+    They are pages and tables in the run.
+    """
+    from tallymark.api.report import report_training
+
+    report_training(name, result, result.run.folder / REPORT, rule_options)
     if CODERS[result.tuning.recipe.task].ranked:
         _write_label_errors(result)
     if result.curve is not None:

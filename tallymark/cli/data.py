@@ -26,6 +26,9 @@ def explore(
     challenge: Name,
     folder: DataFolder,
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML page to write.")] = Path("explore.html"),
+    predictions: Annotated[
+        Path | None, typer.Option(help="A submission or candidates, to be shown beside the truth.")
+    ] = None,
     exclude: Exclude = None,
     force: Force = False,
     rule: Rule = None,
@@ -36,8 +39,8 @@ def explore(
         from tallymark.core.console import print_line
         from tallymark.core.planned_outputs import refuse_outputs
 
-        refuse_outputs([out], inputs=[folder, exclude], force=force)
-        run_explore(challenge, folder, out, exclude=exclude, **assignments_of(rule))
+        refuse_outputs([out], inputs=[folder, exclude, predictions], force=force)
+        run_explore(challenge, folder, out, exclude=exclude, predictions=predictions, **assignments_of(rule))
         print_line(f"written to {out}")
 
 

@@ -13,6 +13,8 @@ from rich.console import Console
 from tallymark.api import models
 from tallymark.api.check import check
 from tallymark.api.data import explore, parse_scene_options, synth
+from tallymark.api.exports import export_candidates
+from tallymark.api.report import report
 from tallymark.api.score import score
 from tallymark.core.console import show_problems, show_table
 from tallymark.core.humanize import plural
@@ -20,11 +22,14 @@ from tallymark.core.options import SceneOptions
 from tallymark.core.outputs import holds_files, make_folder, write_bytes, writing_to
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, all_challenges, challenge
+from tallymark.reporting.index_page import Entry, example_picture, write_index
 
 ITEMS = 30
 """Items of a synthetic data set, unless its scene options have another number for the demo."""
 SOLUTION = "solution.csv"
 """The truth of the test split of a synthetic data set."""
+CANDIDATES = "predicted.parquet"
+"""What the model considers possible in the test split, with scores."""
 MARK = ".demo"
 """A file that marks folders of the demo: other folders are never written to."""
 
@@ -47,19 +52,27 @@ def run(names: Sequence[str], out: Path, console: Console, **recipe: Any) -> Non
     chosen, problems = ([challenge(name) for name in names], Problems()) if names else all_challenges()
     _claim(out)
     results = []
+    entries = []
     for what in chosen:
         console.rule(f"[bold]{what.name}[/bold]: {what.title}")
         folder = out / what.name
         if what.has("read") and what.has("synth"):
             data = _make_data(what, folder, console)
             if what.has("recipe"):
-                results.append(_train_and_score(what, data, folder, console, recipe))
+                result, entry = _train_and_score(what, data, folder, console, recipe)
+                results.append(result)
+                entries.append(entry)
         if (what.folder / "example").is_dir():
             _score_example(what, folder, console)
     columns = ("challenge", "baseline score", "model score", "better", "seconds")
     show_table("scores on the test split, after a tiny training", columns, results, console)
     if problems:
         show_problems(problems, console)
+    if entries:
+        index = out / "index.html"
+        lead = "Tiny models, trained for a minute each on synthetic data. Open a report to see what they find and miss."
+        write_index(entries, index, "Tallymark demo", lead)
+        _print(console, f"open {index} in a browser: it links to the reports")
 
 
 def _claim(out: Path) -> None:
@@ -97,8 +110,10 @@ def demo_rule_options(what: Challenge) -> dict[str, Any]:
     return dict(parse_scene_options(what.name, _scene_options(what)[1]).rule_options)
 
 
-def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console, recipe: Mapping[str, Any]) -> Result:
-    """Train, predict, write and check a submission, and score it."""
+def _train_and_score(
+    what: Challenge, data: Path, folder: Path, console: Console, recipe: Mapping[str, Any]
+) -> tuple[Result, Entry]:
+    """Train, predict, write and check a submission, score it, and write a report."""
     started = time.monotonic()
     rule_options = demo_rule_options(what)
     trained = folder / "run"
@@ -109,12 +124,16 @@ def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console
     _print(console, f"training {trained} (preset tiny)")
     # Tiny networks gain nothing from a second thread, and lose a lot where another process uses that core.
     models.train(what.name, data, trained, preset="tiny", threads=1, rule_options=rule_options, **recipe)
-    models.predict(trained, data, submission, rule_options=rule_options)
+    predicted = models.predict(trained, data, submission, rule_options=rule_options)
     checked = check(what.name, submission, against=data, **rule_options)
     checked.problems.raise_if_any()
     _print(console, f"{submission}: valid, {checked.counts}")
     trained_score = score(what.name, data / SOLUTION, submission, **rule_options)
     trained_score.show(console)
+    page = folder / "report.html"
+    export_candidates(predicted, folder / CANDIDATES)
+    report(what.name, folder / CANDIDATES, page, media=data, truth=data / SOLUTION, **rule_options)
+    _print(console, f"wrote {page}: open it in a browser")
     _suggest(
         console,
         f"check {what.name} FOLDER",
@@ -123,7 +142,9 @@ def _train_and_score(what: Challenge, data: Path, folder: Path, console: Console
         f"check {what.name} submission.csv --against FOLDER",
     )
     seconds = round(time.monotonic() - started)
-    return Result(what.name, trained_score.baseline, trained_score.value, trained_score.better, seconds)
+    value, baseline, better = trained_score.value, trained_score.baseline, trained_score.better
+    entry = Entry(what.title, example_picture(predicted), value, baseline, better, f"{what.name}/{page.name}")
+    return Result(what.name, baseline, value, better, seconds), entry
 
 
 def _score_example(what: Challenge, folder: Path, console: Console) -> None:

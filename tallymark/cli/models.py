@@ -111,6 +111,7 @@ def _show_training(result: TrainingResult, out: Path) -> None:
     if result.curve is not None:
         rates = " and ".join(f"{result.curve.recall_at(rate):.3f} at {rate}" for rate in (1, 10))
         print_line(f"recall {rates} false positives per hour; the whole curve is in {out / 'recall.html'}")
+    print_line(f"open {out / 'report.html'} to see what was found, missed and mistaken")
     print_line(f"written to {out}; next: tallymark predict {out} FOLDER --out submission.csv")
 
 
@@ -156,6 +157,13 @@ def predict(
         Path | None,
         typer.Option(
             help="Parquet file of all candidates with their scores, to fuse and to report from.",
+            rich_help_panel=EXPORTS,
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="HTML page with pictures of the predictions, and with their score where items are labelled.",
             rich_help_panel=EXPORTS,
         ),
     ] = None,
@@ -236,9 +244,21 @@ def predict(
         formats = tuple(parse_exports(export or []))
         exported_folders = [path for name, path in formats if writes_folder(name, path)]
         exported_files = [path for name, path in formats if not writes_folder(name, path)]
-        outputs = [out, counts, objects, days, plot, candidates, raven, audacity, *exported_files, *exported_folders]
+        outputs = [
+            out,
+            counts,
+            objects,
+            days,
+            plot,
+            candidates,
+            report,
+            raven,
+            audacity,
+            *exported_files,
+            *exported_folders,
+        ]
         refuse_outputs(
-            [out, counts, objects, days, plot, candidates, *exported_files],
+            [out, counts, objects, days, plot, candidates, report, *exported_files],
             [raven, audacity, *exported_folders],
             filled=[clips, draw, journal],
             replaced=incomplete_outputs(journal, outputs),
@@ -246,7 +266,22 @@ def predict(
             force=force,
         )
         predictor = open_model(model, chosen, threads)
-        exports = Exports(counts, objects, days, plot, raven, audacity, clips, draw, gsd, clips_each, candidates, formats)
+        exports = Exports(
+            counts=counts,
+            objects=objects,
+            days=days,
+            plot=plot,
+            raven=raven,
+            audacity=audacity,
+            clips=clips,
+            draw=draw,
+            gsd=gsd,
+            clips_per_kind=clips_each,
+            candidates=candidates,
+            report=report,
+            formats=formats,
+            rule_options=assignments_of(rule),
+        )
         exports.check(predictor.metadata.recipe)
         result = run_predict(
             predictor,

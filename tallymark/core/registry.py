@@ -23,6 +23,7 @@ from tallymark.core.problems import BadInput, Problem, Problems, nearest, shorte
 if TYPE_CHECKING:
     from types import ModuleType
 
+    import polars as pl
     from rich.console import Console
 
     from tallymark.data.annotations import Annotations
@@ -73,6 +74,10 @@ class Scoring:
 
 class Analysis(Protocol):
     """Tables that are printed beside a score."""
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Its tables by their headings, for pages."""
 
     def show(self, to: Console) -> None: ...
 

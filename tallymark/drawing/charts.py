@@ -165,7 +165,7 @@ def intervals(
     bottom = len(rows) * row + 4
     elements = [
         f'<line class="grid" x1="{across(tick):.1f}" x2="{across(tick):.1f}" y1="0" y2="{bottom}"/>'
-        + _text(across(tick), bottom + 13, abbreviate(tick), "middle")
+        + svg_text(across(tick), bottom + 13, abbreviate(tick), "middle")
         for tick in axis.ticks()
     ]
     if reference is not None and near:
@@ -177,11 +177,11 @@ def intervals(
         if np.isfinite([least, most]).all():
             whisker = f'<line class="line" x1="{across(least):.1f}" x2="{across(most):.1f}" y1="{y}" y2="{y}"/>'
         elements.append(
-            f"<g><title>{_escape(name)}: {value:.4g}, 95 % interval {least:.4g} to {most:.4g}</title>"
-            f'<text class="strong" x="{start - 8:.1f}" y="{y + 4}" text-anchor="end">{_escape(_shorten(name))}</text>'
+            f"<g><title>{escape(name)}: {value:.4g}, 95 % interval {least:.4g} to {most:.4g}</title>"
+            f'<text class="strong" x="{start - 8:.1f}" y="{y + 4}" text-anchor="end">{escape(_shorten(name))}</text>'
             f'{whisker}<circle class="bar" cx="{across(value):.1f}" cy="{y}" r="4"/></g>'
         )
-    return Chart(title, _svg(width, bottom + 18, "".join(elements), title), note=note, layout="bars")
+    return Chart(title, svg_element(width, bottom + 18, "".join(elements), title), note=note, layout="bars")
 
 
 def heat_map(

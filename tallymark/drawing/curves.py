@@ -11,7 +11,9 @@ from tallymark.drawing.axes import Axis, round_ticks
 from tallymark.drawing.charts import Chart, escape, svg_element, svg_text
 
 WIDTH, HEIGHT = 360, 230
-LEFT, RIGHT, TOP, BOTTOM = 46, 12, 14, 40
+LEFT, RIGHT, TOP, BOTTOM = 46, 12, 24, 40
+LETTER = 6.2
+"""Width of a letter of a legend, about."""
 STYLES = ("line", "line second", "line third")
 """Classes of the curves in a chart, in order."""
 
@@ -40,13 +42,21 @@ def curves(
     if marked is not None:
         across = frame.left(marked)
         drawn.append(f'<line class="mark" x1="{across:.1f}" x2="{across:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
-    names = list(finite) if len(finite) > 1 else []
-    drawn += [
-        f'<line class="{style}" x1="{LEFT + 6}" x2="{LEFT + 22}" y1="{TOP + 8 + 14 * at}" y2="{TOP + 8 + 14 * at}"/>'
-        + svg_text(LEFT + 27, TOP + 12 + 14 * at, name, "start")
-        for at, (name, style) in enumerate(zip(names, STYLES, strict=False))
-    ]
+    drawn.append(_legend(list(finite)) if len(finite) > 1 else "")
     return Chart(title, frame.svg("".join(drawn), title), note=note)
+
+
+def _legend(names: list[str]) -> str:
+    """The names of lines in a row above the plot."""
+    across = float(LEFT)
+    entries = []
+    for name, style in zip(names, STYLES, strict=False):
+        entries.append(
+            f'<line class="{style}" x1="{across:.1f}" x2="{across + 16:.1f}" y1="8" y2="8"/>'
+            + svg_text(across + 20, 12, name, "start")
+        )
+        across += 32 + LETTER * len(name)
+    return "".join(entries)
 
 
 def scatter(
@@ -65,7 +75,7 @@ def scatter(
         for across, down in zip(x.tolist(), y.tolist(), strict=True)
     )
     line = frame.diagonal() if diagonal else ""
-    return Chart(title, frame.svg(line + dots + svg_text(LEFT, 9, names[1], "start"), title), note=note)
+    return Chart(title, frame.svg(line + dots + svg_text(LEFT, 12, names[1], "start"), title), note=note)
 
 
 class _Frame:

@@ -8,6 +8,7 @@
     trained_on.csv     items that the weights were trained on    agreement.csv      how often labels are confirmed
     recall.csv         recall and false positives per hour       ACKNOWLEDGEMENTS.md  licences, citations, rules
     held_out.parquet   candidates of the held-out items          held_out.csv       the same, as a submission
+    report.html        a page about these predictions
 
 The label files are written by classification, the recall files by event detection. Of the held-out items, the Parquet
 file has every candidate with its score and its fold, to tune and to fuse without inference (`candidate_files.py`), and

@@ -52,6 +52,10 @@ class Renderer(Protocol):
         """The suffix of the image files that `drawings` are written to."""
 
     @property
+    def windowed(self) -> bool:
+        """Whether an item is too long for one picture, and is shown in windows around its events."""
+
+    @property
     def wide(self) -> bool:
         """Whether thumbnails need wide tiles."""
 

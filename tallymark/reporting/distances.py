@@ -44,9 +44,17 @@ class Distances:
     bands: pl.DataFrame
     both: pl.DataFrame
 
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        return {
+            "classes, at every distance": self.classes,
+            "metres from the vehicle": self.bands,
+            "classes by distance": self.both,
+        }
+
     def show(self, to: Console) -> None:
         """Print the tables of classes and of bands."""
-        for title, table in (("classes, at every distance", self.classes), ("metres from the vehicle", self.bands)):
+        for title, table in list(self.tables.items())[:2]:
             show_table(title, table.columns, table.rows(), to)
 
     def as_dict(self) -> dict[str, object]:

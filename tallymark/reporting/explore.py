@@ -13,6 +13,8 @@ from tallymark.modalities.survey import Survey, survey
 from tallymark.reporting.blocks import Block, Legend, Paragraph, Section, SideBySide, Tile, charts, figure, gallery
 from tallymark.reporting.gallery import make_tiles
 from tallymark.reporting.page import write_html
+from tallymark.reporting.report.subject import Subject
+from tallymark.reporting.report.write import live_report
 from tallymark.reporting.summary_tables import (
     class_balance,
     count_table,
@@ -35,6 +37,7 @@ def write_page(
     out: Path,
     *,
     problems: Problems | None = None,
+    predictions: Subject | None = None,
     gallery: int = GALLERY,
     seed: int = 0,
 ) -> None:
@@ -44,11 +47,14 @@ def write_page(
     ----------
     problems: what a check of the folder found; by default, what was noted when the catalog was read. Files that cannot
         be opened are added.
+    predictions: to be shown beside the truth, with the score where there is one.
     gallery: how many items are drawn at most.
     seed: of the random choice among similar items.
     """
     surveyed = survey(catalog, renderer_of(catalog).measure, seed)
     sections = _sections(catalog, surveyed, problems, gallery, seed)
+    if predictions is not None:
+        sections.insert(0, Section("Predictions", [live_report(predictions, gallery, seed, Problems())]))
     remarks = "".join(f" {remark[:1].upper()}{remark[1:]}." for remark in catalog.remarks)
     write_html(out, title, lead(catalog, surveyed) + remarks, facts(catalog, surveyed), sections)
 

@@ -7,11 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 
 from tallymark.core.humanize import number, plural
+from tallymark.inference.predictor import PredictionResult
+from tallymark.io.media import BadMedia
+from tallymark.modalities.render import renderer_of
 from tallymark.reporting.blocks import Section, Tile, gallery, table
 from tallymark.reporting.page import write_html
+
+PICTURE = 480
+"""Width of a picture in pixels."""
 
 
 class Entry(NamedTuple):
@@ -27,6 +34,21 @@ class Entry(NamedTuple):
     baseline: float
     better: str
     report: str
+
+
+def example_picture(result: PredictionResult) -> np.ndarray:
+    """The item with most predictions, with these drawn in it; a blank picture if none can be read."""
+    renderer = renderer_of(result.catalog)
+    for item in np.argsort(-result.predictions.counts, kind="stable").tolist():
+        try:
+            drawn = renderer.drawings(result.catalog, result.predictions, item, result.recipe)
+        except BadMedia:
+            continue
+        for image in drawn.values():
+            height, width = image.shape[:2]
+            scale = PICTURE / width
+            return cv2.resize(image, (PICTURE, max(1, round(height * scale))), interpolation=cv2.INTER_AREA)
+    return np.zeros((PICTURE, PICTURE, 3), np.uint8)
 
 
 def write_index(entries: Sequence[Entry], out: Path, title: str, lead: str) -> None:

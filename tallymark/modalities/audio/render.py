@@ -48,6 +48,7 @@ class AudioRenderer:
     thumbnail_size = SIZE
     drawing_suffix = ".png"
     wide = True
+    windowed = True
     objects_note = "Number, length and time."
 
     def measure(self, catalog: Catalog, path: Path) -> MediaStatistics:

@@ -49,6 +49,7 @@ class ImageRenderer:
     thumbnail_size = (WIDTH, WIDTH * 3 // 4)
     drawing_suffix = ".jpg"
     wide = False
+    windowed = False
     objects_note = "Number, size and position."
 
     def measure(self, catalog: Catalog, path: Path) -> MediaStatistics:

@@ -63,6 +63,7 @@ class LidarRenderer:
     thumbnail_size = (WIDTH, WIDTH * 3 // 4)
     drawing_suffix = ".jpg"
     wide = False
+    windowed = False
     objects_note = "Number, size and position."
 
     def measure(self, catalog: Catalog, path: Path) -> MediaStatistics:

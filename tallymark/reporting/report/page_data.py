@@ -1,0 +1,57 @@
+"""The data of a report page as one JSON object: the live score, the items, and the scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tallymark.reporting.report.scenes import Json, encode
+from tallymark.reporting.report.subject import Subject
+
+
+def page_data(subject: Subject, scenes: Sequence[Json]) -> Json:
+    """Everything that the scripts of the page need."""
+    predicted, truth = subject.predicted, subject.truth
+    singular, plural = predicted.shapes.noun
+    score = subject.score
+    group = subject.group
+    return {
+        "version": 1,
+        "challenge": subject.challenge.name,
+        "title": subject.title,
+        "medium": subject.medium,
+        "noun": [singular, plural],
+        "geometry": type(predicted.shapes).__name__.lower(),
+        "classes": list(predicted.classes or (() if truth is None else truth.classes)),
+        "better": "higher" if score is None else score.better,
+        "scoreName": "score",
+        "threshold": subject.score_threshold,
+        "hasTruth": truth is not None,
+        "hasScores": predicted.score is not None,
+        "live": _live(subject),
+        "items": {
+            "id": subject.items.ids.to_list(),
+            "group": None if group is None else group.to_list(),
+            "score": None if score is None else score.items["score"].to_list(),
+            "truths": None if truth is None else truth.counts.tolist(),
+            "predictions": subject.official.counts.tolist(),
+        },
+        "scenes": list(scenes),
+    }
+
+
+def _live(subject: Subject) -> object:
+    """What the page needs to compute the score at any threshold; None if it cannot."""
+    if subject.truth is None:
+        return None
+    everything = subject.rule(subject.truth, subject.predicted)
+    live = everything.ranking or (None if subject.predicted.score is None else everything.matches)
+    return None if live is None else _encoded(live.as_dict())
+
+
+def _encoded(value: object) -> object:
+    """With arrays as the page reads them."""
+    if isinstance(value, dict):
+        return {name: _encoded(one) for name, one in value.items()}
+    return encode(value) if isinstance(value, np.ndarray) else value
