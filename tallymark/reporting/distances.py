@@ -18,14 +18,13 @@ from tallymark.geometry.poses import transform_cuboids
 from tallymark.io.media import BadMedia
 from tallymark.modalities.lidar.sweeps import read_scan
 from tallymark.scoring.matching import Match
+from tallymark.scoring.shares import share
+from tallymark.scoring.slices import BAND_NAMES, distance_bands
 from tallymark.scoring.sweep import IouComparison, sweep
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-BANDS = (20.0, 40.0, 60.0)
-"""Metres at which the bands of distance end; the last band has no end."""
-BAND_NAMES = ("0-20", "20-40", "40-60", "60+")
 TWENTIETHS = (10, 14)
 """IoU thresholds 0.50 and 0.70, in twentieths."""
 
@@ -100,9 +99,10 @@ def score_by_distance(
         predicted_hit[second, step] = counted[first]
         ignored[second[~counted[first]]] = True
     kept = ~ignored | predicted_hit.any(axis=1)
+    vehicle = vehicle_positions(catalog, at)
     return _tables(
-        (truth.labels[counted], _band(truth, catalog, at)[counted], truth_hit[counted]),
-        (predicted.labels[kept], _band(predicted, catalog, at)[kept], predicted_hit[kept]),
+        (truth.labels[counted], distance_bands(truth, vehicle)[counted], truth_hit[counted]),
+        (predicted.labels[kept], distance_bands(predicted, vehicle)[kept], predicted_hit[kept]),
         truth.classes or ("object",),
     )
 
@@ -148,14 +148,15 @@ def _find_items(truth: Annotations[Cuboids], catalog: Catalog) -> np.ndarray:
     return at
 
 
-def _band(annotations: Annotations[Cuboids], catalog: Catalog, at: np.ndarray) -> np.ndarray:
-    """The band of each cuboid. Without a drive, cuboids are in the frame of the lidar, which is that of the vehicle."""
-    x, y = annotations.shapes.x, annotations.shapes.y
-    if catalog.drive is not None:
-        row = catalog.drive.samples[at]
-        vehicle = np.where(row < 0, np.nan, catalog.drive.vehicle.translation[row, :2].T)  # unknown: the last band
-        x, y = x - vehicle[0, annotations.item], y - vehicle[1, annotations.item]
-    return np.searchsorted(BANDS, np.hypot(x, y), "right")
+def vehicle_positions(catalog: Catalog, at: np.ndarray) -> np.ndarray:
+    """Where the vehicle is in the frame of the cuboids, (n, 2), at these items of a catalog; nan where unknown.
+
+    Without a drive, cuboids are in the frame of the lidar, which is that of the vehicle.
+    """
+    if catalog.drive is None:
+        return np.zeros((len(at), 2))
+    row = catalog.drive.samples[at]
+    return np.where(row[:, None] < 0, np.nan, catalog.drive.vehicle.translation[row, :2])
 
 
 Side = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -184,13 +185,8 @@ def _table(
     correct = [np.bincount(predicted, hit[:, at], rows) for at in range(len(TWENTIETHS))]
     shares = {}
     for k, own in zip(TWENTIETHS, correct, strict=True):
-        shares[f"recall_{5 * k}"] = _share(matched[f"tp_{5 * k}"], truths)
-        shares[f"precision_{5 * k}"] = _share(own, predictions)
+        shares[f"recall_{5 * k}"] = share(matched[f"tp_{5 * k}"], truths)
+        shares[f"precision_{5 * k}"] = share(own, predictions)
     whole = {name: hits.astype(np.int64) for name, hits in matched.items()}
     table = pl.DataFrame({**keys, "truths": truths, "predictions": predictions, **whole, **shares})
     return table.filter((pl.col("truths") > 0) | (pl.col("predictions") > 0))
-
-
-def _share(part: np.ndarray, whole: np.ndarray) -> pl.Series:
-    with np.errstate(invalid="ignore"):
-        return pl.Series(part / whole).fill_nan(None)
