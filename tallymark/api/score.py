@@ -17,7 +17,8 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.scoring.alignment import ChosenItems, PathLike, expected_items, read_pairs
 from tallymark.scoring.baseline import beside_baseline
-from tallymark.scoring.compare import RESAMPLES, Comparison, compare_scores
+from tallymark.scoring.compare import Comparison, compare_scores
+from tallymark.scoring.interval import RESAMPLES
 from tallymark.scoring.score import Score
 from tallymark.submission.dialect import Change, check_written, write_submission
 from tallymark.submission.repair import repair_file

@@ -47,6 +47,10 @@ class Geometry(Protocol):
 class Spatial(Geometry, Overlapping, Protocol):
     """Shapes with an extent: boxes, rotated boxes, masks, cuboids."""
 
+    @property
+    def size(self) -> np.ndarray:
+        """How large each shape is: its area in pixels or square metres, or its volume in cubic metres."""
+
     def pairs(self, other: Self, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
         """Pairs of the same group with IoU >= `least` and above 0."""
 

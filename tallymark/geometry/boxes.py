@@ -52,6 +52,11 @@ class Boxes:
         return self.width * self.height
 
     @property
+    def size(self) -> np.ndarray:
+        """The area, in square pixels."""
+        return self.area
+
+    @property
     def extents(self) -> list[Extent]:
         return [
             Extent(self.x + self.width / 2, self.width / 2),

@@ -87,6 +87,11 @@ class Cuboids:
         return self.width * self.length * self.height
 
     @property
+    def size(self) -> np.ndarray:
+        """The volume, in cubic metres."""
+        return self.volume
+
+    @property
     def extents(self) -> list[Extent]:
         return [*self.ground.extents, Extent(self.z, self.height / 2)]
 

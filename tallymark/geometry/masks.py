@@ -186,6 +186,11 @@ class Masks:
         total = np.concatenate([[0], np.cumsum(self.length)])
         return total[self.offsets[1:]] - total[self.offsets[:-1]]
 
+    @property
+    def size(self) -> np.ndarray:
+        """The area, in pixels."""
+        return self.area
+
     @cached_property
     def bounds(self) -> _Bounds:
         """The rows and columns that each mask spans, computed once for all comparisons."""

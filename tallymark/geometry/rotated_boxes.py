@@ -111,6 +111,11 @@ class RotatedBoxes:
         return self.length * self.width
 
     @property
+    def size(self) -> np.ndarray:
+        """The area, in the square of the unit of length."""
+        return self.area
+
+    @property
     def extents(self) -> list[Extent]:
         """Those of the axis-aligned bounding box of each rectangle."""
         cos, sin = np.abs(np.cos(self.angle)), np.abs(np.sin(self.angle))

@@ -19,6 +19,7 @@ from tallymark.io.media import BadMedia
 from tallymark.modalities.lidar.attributes import BANDS, distance
 from tallymark.modalities.lidar.sweeps import read_scan
 from tallymark.scoring.matching import Match
+from tallymark.scoring.shares import share
 from tallymark.scoring.sweep import IouComparison, sweep
 
 if TYPE_CHECKING:
@@ -186,13 +187,8 @@ def _table(
     correct = [np.bincount(predicted, hit[:, at], rows) for at in range(len(TWENTIETHS))]
     shares = {}
     for k, own in zip(TWENTIETHS, correct, strict=True):
-        shares[f"recall_{5 * k}"] = _share(matched[f"tp_{5 * k}"], truths)
-        shares[f"precision_{5 * k}"] = _share(own, predictions)
+        shares[f"recall_{5 * k}"] = share(matched[f"tp_{5 * k}"], truths)
+        shares[f"precision_{5 * k}"] = share(own, predictions)
     whole = {name: hits.astype(np.int64) for name, hits in matched.items()}
     table = pl.DataFrame({**keys, "truths": truths, "predictions": predictions, **whole, **shares})
     return table.filter((pl.col("truths") > 0) | (pl.col("predictions") > 0))
-
-
-def _share(part: np.ndarray, whole: np.ndarray) -> pl.Series:
-    with np.errstate(invalid="ignore"):
-        return pl.Series(part / whole).fill_nan(None)

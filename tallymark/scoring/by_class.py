@@ -91,7 +91,7 @@ class Confusions:
     @cached_property
     def table(self) -> pl.DataFrame:
         """label, predicted, items, and share, of the items with that label; the most frequent first."""
-        label, predicted, names = self.label, self.predicted, self.names
+        label, predicted = self.label, self.predicted
         count = int(max(label.max(initial=0), predicted.max(initial=0))) + 1
         known = label >= 0
         items = np.bincount(label[known], minlength=count)
@@ -100,13 +100,17 @@ class Confusions:
         order = np.lexsort((pairs, -images))
         first, second = np.divmod(pairs[order], count)
         columns = {
-            "label": [_name(number, names) for number in first.tolist()],
-            "predicted": [_name(number, names) for number in second.tolist()],
+            "label": [self.name(number) for number in first.tolist()],
+            "predicted": [self.name(number) for number in second.tolist()],
             "items": images[order],
             "share": images[order] / items[first],
         }
         schema = {"label": pl.String, "predicted": pl.String, "items": pl.Int64, "share": pl.Float64}
         return pl.DataFrame(columns, schema=schema)
+
+    def name(self, number: int) -> str:
+        """The name of a class; its number where none is known."""
+        return _name(number, self.names)
 
     def show(self, to: Console) -> None:
         show_table("confused most often", self.table.columns, self.table.rows(), to, limit=10)

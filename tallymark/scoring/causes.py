@@ -82,10 +82,8 @@ def _objects(outcomes: Outcomes, claims: np.ndarray) -> dict[str, int]:
     """The number of objects with each cause."""
     by_outcome = {"localisation": LOCALISATION, "class": CLASS, "duplicate": DUPLICATE, "background": BACKGROUND}
     counts = {cause: int((outcomes.prediction == code).sum()) for cause, code in by_outcome.items()}
-    return counts | {
-        "loose": int((outcomes.loose & outcomes.hit).sum()),
-        "missed": int(_unclaimed(outcomes, claims).sum()),
-    }
+    loose, missed = outcomes.loose & outcomes.hit, _unclaimed(outcomes, claims)
+    return counts | {"loose": int(loose.sum()), "missed": int(missed.sum())}
 
 
 def _correct(

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from tallymark.core.console import as_text, progress, show_table
+from tallymark.core.console import as_text, show_table
 from tallymark.core.humanize import plural
+from tallymark.scoring.interval import RESAMPLES, Interval, bootstrap
 from tallymark.scoring.score import Score
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-RESAMPLES = 2_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,17 +91,13 @@ def compare_scores(a: Score, b: Score, *, seed: int = 0, resamples: int = RESAMP
     return Comparison(a, b, low, high, changes)
 
 
-def _interval(a: Score, b: Score, seed: int, resamples: int) -> tuple[float, float]:
+def _interval(a: Score, b: Score, seed: int, resamples: int) -> Interval:
     # A score may have further items (recordings with false positives only): resample the union by name.
     names = pl.concat([a.items["item"], b.items["item"]]).unique(maintain_order=True)
     position = pl.DataFrame({"item": names, "at": np.arange(len(names))})
     at_a, at_b = (s.items.join(position, on="item", how="left", maintain_order="left")["at"].to_numpy() for s in (a, b))
-    rng = np.random.default_rng(seed)
-    differences = np.empty(resamples)
-    for sample in progress(range(resamples), "resampling"):
-        weight = np.bincount(rng.integers(0, max(1, len(names)), len(names)), minlength=len(names))
-        differences[sample] = b.total(weight[at_b]) - a.total(weight[at_a])
-    if np.isnan(differences).all():
-        return math.nan, math.nan
-    low, high = np.nanquantile(differences, [0.025, 0.975])
-    return float(low), float(high)
+
+    def difference(weight: np.ndarray) -> float:
+        return b.total(weight[at_b]) - a.total(weight[at_a])
+
+    return bootstrap(len(names), difference, seed=seed, resamples=resamples)

@@ -32,7 +32,7 @@ def event_outcomes(truth: Annotations[Events], predicted: Annotations[Events], f
     seconds[other] = np.where(near, apart, np.nan)
     outcome[other[near]] = LOCALISATION
     truths = truth_outcomes(len(truth), np.flatnonzero(found.detected))
-    return Outcomes(outcome, truths, partner, seconds, np.zeros(len(predicted), bool))
+    return Outcomes(outcome, truths, partner, seconds, np.zeros(len(predicted), bool), duplicates_count=False)
 
 
 def _best(

@@ -7,12 +7,13 @@ with a prediction that is none.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
-from tallymark.geometry import Labels, Spatial
+from tallymark.geometry import Labels
 from tallymark.scoring.sweep import Sweep, find_pairs
 
 PREDICTION_OUTCOMES = ("hit", "duplicate", "localisation", "class", "background")
@@ -33,6 +34,7 @@ class Outcomes:
     partner: (n,) the row of the truth that a prediction is matched with, or that its outcome is about; -1 for none.
     iou: (n,) with the partner; of events, the seconds between both; nan where there is no partner.
     loose: (n,) whether a hit, or one but for its class, passes only the lower levels with its partner.
+    duplicates_count: whether the rule counts duplicates as false positives.
 
     Predictions
     -----------
@@ -46,11 +48,17 @@ class Outcomes:
     partner: np.ndarray
     iou: np.ndarray
     loose: np.ndarray
+    duplicates_count: bool = True
 
     @property
     def hit(self) -> np.ndarray:
         """(n,) whether each prediction is a hit."""
         return self.prediction == HIT
+
+    @property
+    def false_alarm(self) -> np.ndarray:
+        """(n,) whether the rule counts each prediction as a false positive."""
+        return ~self.hit & (self.duplicates_count | (self.prediction != DUPLICATE))
 
     @property
     def found(self) -> np.ndarray:
@@ -67,7 +75,7 @@ class Outcomes:
         return pl.DataFrame({"side": sides, "outcome": outcomes, "objects": np.concatenate([predictions, truths])})
 
 
-def sweep_outcomes(truth: Annotations[Spatial], predicted: Annotations[Spatial], found: Sweep) -> Outcomes:
+def sweep_outcomes(truth: Annotations[Any], predicted: Annotations[Any], found: Sweep) -> Outcomes:
     """Outcomes of shapes that overlap; of which class a truth must be is for the groups of the sweep to say."""
     near = find_pairs(
         found.truth_shapes, found.predicted_shapes, truth.item, predicted.item, min(LEAST_IOU, found.twentieths[0] / 20)
