@@ -141,6 +141,23 @@ def test_a_sweep_without_points_is_drawn(values: list[float], tmp_path: Path) ->
     assert RENDERER.paths(scene, truth_of(catalog))[0]
 
 
+@pytest.mark.filterwarnings("error")
+def test_stray_points_and_cuboids_do_no_harm(tmp_path: Path) -> None:
+    catalog = lidar(tmp_path)
+    points = np.random.default_rng(0).uniform(-30, 30, (500, 4)).astype("<f4")
+    points[::100] = 3e38
+    points.tofile(tmp_path / "0.bin")
+    rows = np.array([[10, 5, 0, 2, 4, 1.5, 0.3], [np.nan, 0, 0, 1, 1, 1, 0], [1e30, 0, 0, 2, 4, 1, 0]])
+    shown = Annotations.from_rows(catalog.items, np.zeros(3, np.int64), Cuboids.of(rows))
+    scene = RENDERER.scene(catalog, 0, around=shown)
+    assert scene.points is not None
+    assert len(scene.points) == 495
+    there, nowhere, far = RENDERER.paths(scene, shown)
+    assert (np.concatenate(lines_of(there)) < SCENE_SIDE).all()
+    assert nowhere == ""
+    assert "e" not in far
+
+
 def test_sweeps_that_cannot_be_read_are_bad_media(tmp_path: Path, drive: Catalog) -> None:
     catalog = lidar(tmp_path)
     (tmp_path / "0.bin").write_bytes(b"abc")
