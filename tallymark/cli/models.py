@@ -179,7 +179,7 @@ def predict(
     draw: Annotated[
         Path | None,
         typer.Option(
-            help="New folder for images with the predictions drawn in them; of sweeps, also in camera images.",
+            help="New folder for drawings of the predictions: in images, sweeps and camera images, and spectrograms.",
             rich_help_panel=EXPORTS,
         ),
     ] = None,

@@ -161,7 +161,7 @@ def _draw_rings(image: np.ndarray, view: BEVView) -> np.ndarray:
 
 def _draw_points(canvas: np.ndarray, points: np.ndarray, view: BEVView) -> None:
     """Colour one pixel per point in place; where several coincide, the highest is visible."""
-    pixel = np.floor(view.to_pixels(points[:, :2])).astype(np.int64)
+    pixel = np.floor(np.clip(view.to_pixels(points[:, :2]), -1, view.side)).astype(np.int64)
     inside = ((pixel >= 0) & (pixel < view.side)).all(axis=1)
     pixel, height = pixel[inside], points[inside, 2]
     if not len(height):

@@ -92,9 +92,11 @@ def scene_band(config: SpectrogramConfig, rate: int) -> Window:
 def event_paths(scene: Scene, annotations: Annotations[Any]) -> list[str]:
     """The rectangle of each event over all frequencies of the plot; empty if the event is not in the window.
 
-    An event without a length, or with a short one, is `MIN_MARK` pixels wide.
+    An event without a length, or with a short one, is `MIN_MARK` pixels wide. Weak events have no known time.
     """
     events = annotations.shapes
+    if events.weak:
+        return [""] * len(events)
     left, top, right, bottom = plot_area((scene.image.shape[1], scene.image.shape[0]))
     half = np.zeros(len(events)) if events.length is None else np.nan_to_num(events.length) / 2
     edges = np.stack([events.time - half, events.time + half], axis=1)

@@ -98,17 +98,19 @@ def sweep_paths(scene: Scene, annotations: Annotations[Cuboids]) -> list[str]:
 def thin_out(points: np.ndarray, most: int = MAX_POINTS, seed: int = 0) -> np.ndarray:
     """At most `most` of the points (n, 3) as float32, in their order, without stray ones beyond `FARTHEST`.
 
-    Points are dropped where they are dense: one of each cell of `VOXEL` metres is kept first, then a second one, and
-    so on, so that objects far away keep their few points.
+    Points are dropped where they are dense: one of each cell of `VOXEL` metres, or of larger ones where there are too
+    many, is kept first, then a second one, and so on, so that objects far away keep their few points.
     """
     points = np.asarray(points, np.float32)
     if len(points):
         points = points[(np.abs(points - np.median(points, axis=0)) <= FARTHEST).all(axis=1)]
     if len(points) <= most:
         return np.ascontiguousarray(points)
-    cell = np.floor((points - points.min(axis=0)) / VOXEL).astype(np.int64)
-    width, depth = cell[:, 1].max() + 1, cell[:, 2].max() + 1
-    key = (cell[:, 0] * width + cell[:, 1]) * depth + cell[:, 2]
+    voxel = VOXEL
+    key = _cells(points, voxel)
+    while len(np.unique(key)) > most // 2:
+        voxel *= 2
+        key = _cells(points, voxel)
     shuffled = np.random.default_rng(seed).permutation(len(points))
     by_cell = np.argsort(key[shuffled], kind="stable")
     begins = np.append(True, np.diff(key[shuffled][by_cell]) > 0)
@@ -117,6 +119,14 @@ def thin_out(points: np.ndarray, most: int = MAX_POINTS, seed: int = 0) -> np.nd
     rank[by_cell] = at - np.maximum.accumulate(np.where(begins, at, 0))  # of a point among those in its cell
     chosen = np.argsort(rank, kind="stable")[:most]
     return np.ascontiguousarray(points[np.sort(shuffled[chosen])])
+
+
+def _cells(points: np.ndarray, side: float) -> np.ndarray:
+    """A number for each point that tells in which cell of a cubic grid it is."""
+    cell = np.floor((points - points.min(axis=0)) / side).astype(np.int64)
+    _, width, depth = (cell.max(axis=0) + 1).tolist()
+    key: np.ndarray = (cell[:, 0] * width + cell[:, 1]) * depth + cell[:, 2]
+    return key
 
 
 def _truth_of(catalog: Catalog, item: int) -> Cuboids:
