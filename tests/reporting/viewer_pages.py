@@ -20,6 +20,11 @@ RATE = 2000
 MARGIN = (40, 10)
 """Pixels of the spectrogram's image left and right of its plot."""
 
+SCRIPTS = (
+    *("viewer_controls", "time_stretch", "sound_samples", "sound_transport", "playhead", "sound", "gl_shaders"),
+    *("gl_scene", "orbit_camera", "camera_input", "cuboids", "point_cloud", "points_look", "points"),
+)
+
 Scene = dict[str, Any]
 
 CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
@@ -27,7 +32,7 @@ CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'
 
 def viewer_page(*, sound: Scene | None = None, points: Scene | None = None) -> str:
     """A page that mounts the two views, as `sound` and `points` of the window, and records what is selected."""
-    scripts = "\n".join(path.read_text() for path in sorted((TEMPLATES / "report").glob("*.js")) if _is_viewer(path))
+    scripts = "\n".join((TEMPLATES / "report" / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     style = (TEMPLATES / "style.css").read_text() + (TEMPLATES / "report" / "viewers.css").read_text()
     data = json.dumps({"sound": sound, "points": points}).replace("<", "\\u003c")
     return f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
@@ -50,11 +55,6 @@ if (scenes.points) {{
   window.points = mountPoints(document.getElementById('seen'), scenes.points, scenes.points.objects, options);
 }}
 </script></body></html>"""
-
-
-def _is_viewer(path: Path) -> bool:
-    names = "viewer_controls time_stretch sound_samples sound_transport playhead sound gl_shaders gl_scene"
-    return path.stem in (*names.split(), "orbit_camera", "camera_input", "cuboids", "point_cloud", "points_look", "points")
 
 
 def wav_address(samples: NDArray[np.float64], rate: int) -> str:
@@ -85,7 +85,15 @@ def sound_scene(samples: NDArray[np.float64], start: float = 40.0, events: tuple
     seconds = samples.size / RATE
     plot = width - sum(MARGIN)
     objects = [
-        {"role": "prediction", "number": i, "outcome": "hit", "score": 0.9, "shape": [time], "path": "", "partner": None}
+        {
+            "role": "prediction",
+            "number": i,
+            "outcome": "hit",
+            "score": 0.9,
+            "shape": [time],
+            "path": "",
+            "partner": None,
+        }
         for i, time in enumerate(events)
     ]
     return {

@@ -92,7 +92,7 @@ class OrbitCamera {
     const share = distance / this.distance;
     const [eye, direction] = this.ray(x, y);
     const reach = (this.target[2] - eye[2]) / direction[2];
-    if ((x || y) && reach > 0 && reach < 4) {
+    if ((x || y) && reach > 0 && reach < 4 * this.distance) {
       for (const i of [0, 1]) {
         const kept = eye[i] + reach * direction[i];
         this.target[i] = kept + (this.target[i] - kept) * share;

@@ -5,9 +5,9 @@ const POINTS_KEYS = 'Arrow keys turn, with shift they move, plus and minus zoom,
 /**
  * Mount a view of `scene.points` in `element`, with the `cuboid` of each of `objects`.
  *
- * `objects` are the shown ones of `scene.objects`. `options.selected` is an index in `scene.objects` or null;
- * `options.onSelect(index)` is called with a click, and null beside all boxes; `options.forward` is the direction of
- * travel in radians, 0 along x; `options.describe(object)` the text beside a box. The result has
+ * `objects` are the shown ones of `scene.objects`, or copies with their place there as `index`. `options.selected` is
+ * such a place or null; `options.onSelect(index)` is called with a click, and null beside all boxes; `options.forward`
+ * is the direction of travel in radians, 0 along x; `options.describe(object)` the text beside a box. The result has
  * `update(objects, selected)` and `destroy()`.
  */
 function mountPoints(element, scene, objects, options = {}) {
@@ -213,12 +213,10 @@ function mountPoints(element, scene, objects, options = {}) {
   }
 
   function update(list, chosen = selected) {
-    shown = list.flatMap((object, place) => {
-      const known = scene.objects?.indexOf(object) ?? -1;
-      const [x, y, z, ...rest] = object.cuboid ?? [];
-      if (!rest.length) return [];
+    shown = list.filter(object => object.cuboid).map(object => {
+      const [x, y, z, ...rest] = object.cuboid;
       const cuboid = [x - cloud.origin[0], y - cloud.origin[1], z - cloud.origin[2], ...rest];
-      return [{ object, index: known < 0 ? place : known, cuboid }];
+      return { object, index: viewerIndex(scene, object), cuboid };
     });
     if (!shown.some(({ index }) => index === hovered)) hovered = null;
     name();

@@ -81,8 +81,8 @@ function mountSound(element, scene, options = {}) {
 
   /** Seconds of the selected event, or null if there is none or it is hidden. */
   function eventTime() {
-    const event = selected === null ? null : scene.objects?.[selected];
-    if (!event || !shown.includes(event)) return null;
+    const event = selected === null ? null : shown.find(object => viewerIndex(scene, object) === selected);
+    if (!event) return null;
     const time = Number([event.shape].flat()[0]) - start;
     return Number.isFinite(time) ? time : null;
   }

@@ -90,20 +90,20 @@ function upsampled(samples, times) {
   return result;
 }
 
-/** A WAV address as `{samples, rate, duration, gain}`, at a rate that sounds well. */
+/** A WAV address as `{samples, rate, duration, gain}`. */
 function decodeSound(address) {
   const { samples, rate } = readWav(dataBytes(address));
   if (!samples.length) throw new Error('The WAV file has no samples.');
   const flat = withoutOffset(samples, rate);
-  const times = Math.max(1, Math.ceil(SOUND_LOWEST_RATE / rate));
-  return { samples: upsampled(flat, times), rate: rate * times, duration: samples.length / rate, gain: normalisingGain(flat) };
+  return { samples: flat, rate, duration: samples.length / rate, gain: normalisingGain(flat) };
 }
 
 /** The sound, longer by the factor 2 ** octaves, for a source that plays it faster by as much. */
 function soundBuffer(sound, octaves) {
-  const samples = timeStretch(sound.samples, 2 ** octaves, sound.rate);
+  const times = Math.max(1, Math.ceil(SOUND_LOWEST_RATE / sound.rate));
+  const samples = upsampled(timeStretch(sound.samples, 2 ** octaves, sound.rate), times);
   const [lowest, highest] = SOUND_BUFFER_RATES;
-  const sampleRate = Math.min(Math.max(sound.rate, lowest), highest);
+  const sampleRate = Math.min(Math.max(sound.rate * times, lowest), highest);
   const buffer = new AudioBuffer({ length: samples.length, sampleRate });
   buffer.copyToChannel(samples, 0);
   return buffer;

@@ -73,6 +73,11 @@ function viewerSlider(label, { min, max, step, value, className = '', onInput })
   return input;
 }
 
+/** Place of an object in `scene.objects`; pages hand over copies of them, which carry it as `index`. */
+function viewerIndex(scene, object) {
+  return object.index ?? scene.objects?.indexOf(object) ?? -1;
+}
+
 /** Whether a key pressed now belongs to the element that has the focus, and not to the page. */
 function viewerTakesKeys(element) {
   return element instanceof Element
