@@ -48,9 +48,11 @@ function watchKeys() {
 function makeHelp() {
   const rows = keys => Object.entries(keys).filter(([, [text]]) => text).map(([key, [text]]) =>
     el('div', {}, el('dt', {}, el('kbd', {}, KEY_NAMES[key] || key)), el('dd', {}, text)));
-  const dialog = el('dialog', {class: 'help', 'aria-label': 'keys', onclick: event => { if (event.target === dialog) dialog.close(); }},
-    el('h2', {}, 'Keys'), el('h3', {}, 'On the page'), el('dl', {}, ...rows(PAGE_KEYS)),
-    el('h3', {}, 'In the viewer'), el('dl', {}, ...rows(VIEWER_KEYS), el('div', {}, el('dt', {}, el('kbd', {}, 'Esc')), el('dd', {}, 'close'))),
+  const dialog = el('dialog', {class: 'help', 'aria-label': 'keys'},
+    el('h2', {}, 'Keys'),
+    el('h3', {}, 'On the page'), el('dl', {}, ...rows(PAGE_KEYS)),
+    el('h3', {}, 'In the viewer'), el('dl', {}, ...rows({...VIEWER_KEYS, Esc: ['close']})),
     el('button', {type: 'button', onclick: () => dialog.close()}, 'Close'));
+  dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close(); });
   return dialog;
 }
