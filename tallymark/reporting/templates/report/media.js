@@ -4,7 +4,7 @@ function makeMedia(scene, stage) {
   const space = el('div', {class: 'space', hidden: true});
   const views = el('div', {class: 'views chips', role: 'group', 'aria-label': 'view', hidden: true});
   const cameras = scene.cameras.map(cameraView);
-  let sound = null, points = null, visible = [];
+  let sound = null, points = null, visible = [], turn = () => {};
   const selectedIndex = () => selectedObject(scene)?.index ?? null;
 
   if (scene.sound && typeof mountSound === 'function') {
@@ -15,7 +15,7 @@ function makeMedia(scene, stage) {
   if (scene.points && typeof mountPoints === 'function') {
     const flat = el('button', {type: 'button', class: 'chip', onclick: () => turn(false)}, 'from above');
     const deep = el('button', {type: 'button', class: 'chip', onclick: () => turn(true)}, 'in 3D');
-    const turn = on => {
+    turn = on => {
       flat.setAttribute('aria-pressed', String(!on));
       deep.setAttribute('aria-pressed', String(on));
       stage.node.hidden = on;
@@ -42,6 +42,8 @@ function makeMedia(scene, stage) {
   }
   return {
     views: el('div', {class: 'views-line'}, views, space), below, update,
+    turn: deep => turn(deep),
+    play: () => sound?.toggle(),
     select: () => update(visible),
     destroy() {
       sound?.destroy();

@@ -44,7 +44,10 @@ function makeViewer() {
 // The nodes of a scene in the viewer, and what can be done with them.
 function showScene(scene, {close, step}) {
   const tip = el('div', {class: 'tip', hidden: true});
-  const review = makeReview(scene, gesture => stage.setAdding(gesture));
+  const review = makeReview(scene, gesture => {
+    stage.setAdding(gesture);
+    if (gesture) media.turn(false);
+  });
   const stage = makeStage(scene, {
     pick: object => select(object && objectId(object), true),
     point: (object, event) => showTip(tip, scene, object, event),
@@ -61,6 +64,7 @@ function showScene(scene, {close, step}) {
     zoom: stage.zoomBy,
     pan: stage.panBy,
     fit: stage.fit,
+    play: media.play,
     step,
     close,
   };
