@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,14 @@ def browser(chromium: Browser) -> Iterator[OpenPage]:
 
         yield open_page
     assert not complaints, "\n".join(complaints)
+
+
+def until(page: Page, holds: Callable[[], bool], seconds: float = 10) -> None:
+    """Wait for something to hold. The policy of pages forbids the expressions of `wait_for_function`."""
+    stop = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < stop, "does not come to hold"
+        page.wait_for_timeout(20)
 
 
 def watch(page: Page, complaints: list[str]) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+import soundfile
 
 from tallymark.drawing.charts import bars, histogram
 from tallymark.reporting.blocks import (
@@ -21,7 +24,11 @@ from tallymark.reporting.blocks import (
     gallery,
     table,
 )
-from tallymark.reporting.page import render_page
+from tallymark.reporting.page import render_page, write_html
+from tests.browser import OpenPage, until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 HOSTILE = '<script>alert("1")</script>'
 
@@ -62,6 +69,32 @@ def test_text_is_escaped_everywhere() -> None:
     text = render_page(HOSTILE, HOSTILE, [(HOSTILE, HOSTILE)], [Section(HOSTILE, blocks, HOSTILE)])
     assert text.count("<script") == 1
     assert "alert(&#34;" in text or "alert(&quot;" in text
+
+
+def test_pages_play_sounds_beside_them_and_nothing_else(browser: OpenPage, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a clip.wav", np.zeros(4000), 8000)
+    tile = Tile.make(np.zeros((40, 40, 3), np.uint8), "clip", [], audio="a clip.wav")
+    out = tmp_path / "index.html"
+    write_html(out, "Clips", "", [], [Section("Clips", gallery("clips", [tile]))])
+    page = browser(out)
+    page.evaluate("document.querySelector('audio').load()")
+    page.evaluate("document.querySelector('audio').preload = 'auto'")
+    until(page, lambda: page.evaluate("document.querySelector('audio').duration") == 0.5)
+    page.locator(".tile img").click()
+    assert page.locator("dialog.enlarged img").is_visible()
+
+
+def test_pages_run_no_other_script_and_request_nothing(chromium: Browser, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    more = "<script>document.title = 'hacked'</script><img src='https://example.invalid/x.png' onerror='hacked()'>"
+    out.write_text(rendered(Paragraph("here")).replace("</main>", f"{more}</main>"))
+    with chromium.new_context() as context:
+        page = context.new_page()
+        stopped = list[tuple[str, str | None]]()
+        page.on("requestfailed", lambda request: stopped.append((request.url, request.failure)))
+        page.goto(out.as_uri())
+        assert page.title() == "A title"
+        assert stopped == [("https://example.invalid/x.png", "csp")]
 
 
 def test_the_template_engine_is_imported_when_a_page_is_rendered() -> None:

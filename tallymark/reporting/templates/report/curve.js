@@ -33,7 +33,7 @@ function makeCurve(name) {
       }, formatThreshold(value))),
       points.length > 0 && svgEl('path', {class: 'area', d: `M${path}V${CURVE_HEIGHT - bottom}H${left}Z`}),
       points.length > 0 && svgEl('path', {class: 'line', d: `M${path}`}),
-      svgEl('line', {class: 'initial', x1: x(initialThreshold), x2: x(initialThreshold), y1: top, y2: CURVE_HEIGHT - bottom}),
+      svgEl('line', {class: 'initial', ...upright(x(initialThreshold)), y1: top, y2: CURVE_HEIGHT - bottom}),
       svgEl('line', {class: 'marker', y1: top - 6, y2: CURVE_HEIGHT - bottom}),
       svgEl('circle', {class: 'marker', r: 5.5}));
     move();
@@ -64,6 +64,10 @@ function makeCurve(name) {
   listen('threshold', move);
   listen('k', draw);
   return svg;
+}
+
+function upright(x) {
+  return {x1: x, x2: x};
 }
 
 function roundedThreshold(threshold) {

@@ -17,7 +17,8 @@ function decodeEntries(entries) {
 function decodeLive(live) {
   if (!live) return null;
   if (live.kind === 'labels') {
-    return {...live, rank: decodeArray(live.rank, Int32Array), probability: decodeArray(live.probability, Float64Array)};
+    const probability = decodeArray(live.probability, Float64Array);
+    return {...live, rank: decodeArray(live.rank, Int32Array), probability};
   }
   return {
     ...live,

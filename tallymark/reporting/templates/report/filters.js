@@ -1,28 +1,38 @@
 // Filters, search and order of the gallery.
 const FILTERED_OUTCOMES = {
-  missed: 'has misses', background: 'false alarms', duplicate: 'duplicates', localisation: 'badly placed', class: 'wrong class',
+  missed: 'has misses',
+  background: 'false alarms',
+  duplicate: 'duplicates',
+  localisation: 'badly placed',
+  class: 'wrong class',
 };
 const MANY_GROUPS = 8;
 
+// The orders of the gallery that make sense for this page, the first chosen first. Smaller keys come first; `live` ones
+// follow the threshold at once, scores only when they are asked for, since cards that jump are hard to follow.
 function sortings() {
   const count = outcome => scene => -countOutcomes(liveObjects(scene))[outcome];
-  const predictions = scene => -liveObjects(scene).filter(one => one.object.role === 'prediction').length;
-  const worth = scene => {
+  const predictions = scene => -liveObjects(scene).filter(one => one.role === 'prediction').length;
+  const score = sign => scene => {
     const value = sceneScore(scene);
-    return Number.isNaN(value) ? Infinity : data.better === 'lower' ? -value : value;
+    return Number.isNaN(value) ? Infinity : sign * value * (data.better === 'lower' ? -1 : 1);
   };
   const labels = data.geometry === 'labels';
+  const ofTruth = [
+    {key: 'worst', name: labels ? 'errors first' : 'lowest score first', by: score(1)},
+    {key: 'best', name: labels ? 'right ones first' : 'highest score first', by: score(-1)},
+  ];
+  const ofOutcomes = [
+    {key: 'misses', name: 'most misses', by: count('missed'), live: true},
+    {key: 'alarms', name: 'most false alarms', by: count('background'), live: true},
+  ];
   return [
-    ...(data.hasTruth ? [{key: 'worst', name: 'lowest score first', by: worth}] : []),
-    ...(data.hasTruth ? [{key: 'best', name: 'highest score first', by: scene => (worth(scene) === Infinity ? Infinity : -worth(scene))}] : []),
-    ...(data.hasTruth && !labels ? [
-      {key: 'misses', name: 'most misses', by: count('missed'), live: true},
-      {key: 'alarms', name: 'most false alarms', by: count('background'), live: true},
-    ] : []),
+    ...(data.hasTruth && !data.live?.formula?.pooled ? ofTruth : []),
+    ...(data.hasTruth && !labels ? ofOutcomes : []),
     ...(labels ? [] : [{key: 'predictions', name: 'most predictions', by: predictions, live: true}]),
     ...(data.hasScores ? [{key: 'doubt', name: 'most doubtful', by: scene => -doubt(scene), live: true}] : []),
     {key: 'id', name: 'by name', by: () => 0},
-  ].map(one => (labels && one.key === 'worst' ? {...one, name: 'errors first'} : labels && one.key === 'best' ? {...one, name: 'right ones first'} : one));
+  ];
 }
 
 // How doubtful a scene is: predictions near the threshold count up to one each; labels, how near the second is.
@@ -75,7 +85,8 @@ function filterBar() {
   ];
   const update = () => {
     const count = shownScenes().length;
-    shown.textContent = count === data.scenes.length ? plural(count, data.medium) : `${formatCount(count)} of ${plural(data.scenes.length, data.medium)}`;
+    const all = plural(data.scenes.length, data.medium);
+    shown.textContent = count === data.scenes.length ? all : `${formatCount(count)} of ${all}`;
   };
   listen('filters', update);
   listen('threshold', onceAFrame(() => { if (state.outcomes.size > 0) update(); }));
@@ -91,7 +102,7 @@ function chipRow(name, options, chosen, changed) {
       if (!chosen.delete(key)) chosen.add(key);
       chip.setAttribute('aria-pressed', String(chosen.has(key)));
       changed();
-    }}, OUTCOMES[key] && chosen === state.outcomes ? swatch(key) : null, text);
+    }}, chosen === state.outcomes && data.geometry !== 'labels' && swatch(key), text);
     return chip;
   });
   return el('div', {class: 'chips', role: 'group', 'aria-label': name}, el('span', {class: 'name'}, name), ...chips);
@@ -101,8 +112,9 @@ function outcomeRow(changed) {
   if (!data.hasTruth) return null;
   const present = new Set(data.scenes.flatMap(scene => sceneOutcomes(scene)));
   if (present.has('found') || present.has('hit')) present.add('missed');
-  if (data.geometry === 'labels') return chipRow('outcome', [['hit', 'right first'], ['class', 'wrong first']], state.outcomes, changed);
-  const options = Object.entries(FILTERED_OUTCOMES).filter(([outcome]) => present.has(outcome));
+  const options = data.geometry === 'labels'
+    ? [['hit', 'right first'], ['class', 'wrong first']]
+    : Object.entries(FILTERED_OUTCOMES).filter(([outcome]) => present.has(outcome));
   return chipRow('outcome', options, state.outcomes, changed);
 }
 

@@ -2,8 +2,7 @@
 function galleryGrid() {
   const cards = data.scenes.map(makeCard);
   const empty = el('p', {class: 'quiet', hidden: true}, `No ${data.medium} fits these filters.`);
-  const ratios = data.scenes.filter(scene => scene.image).map(scene => scene.width / scene.height).sort((a, b) => a - b);
-  const ratio = Math.min(2.4, Math.max(0.8, ratios[ratios.length >> 1] || 4 / 3));
+  const ratio = typicalRatio();
   const grid = el('div', {class: `scenes${ratio > 1.6 ? ' wide' : ''}`, style: `--ratio:${ratio.toFixed(3)}`},
     ...cards.map(card => card.node));
 
@@ -23,6 +22,12 @@ function galleryGrid() {
   return el('div', {}, grid, empty);
 }
 
+// Width by height of most pictures, so that cards are of one size.
+function typicalRatio() {
+  const ratios = data.scenes.map(scene => scene.width / scene.height).sort((a, b) => a - b);
+  return Math.min(2.4, Math.max(0.8, ratios[ratios.length >> 1] || 4 / 3));
+}
+
 function makeCard(scene) {
   const overlay = svgEl('svg', {viewBox: `0 0 ${scene.width} ${scene.height}`, 'aria-hidden': 'true'});
   const counts = el('span', {class: 'counts-line'});
@@ -30,8 +35,8 @@ function makeCard(scene) {
   const badge = el('span', {class: 'badge'});
   const node = el('a', {class: 'scene', href: permalink(scene), 'data-key': scene.key},
     el('span', {class: 'picture'},
-      scene.image ? el('img', {src: scene.image, alt: '', loading: 'lazy', decoding: 'async'}) : el('span', {class: 'nothing'}, noPicture()),
-      overlay, badge),
+      scene.image && el('img', {src: scene.image, alt: '', loading: 'lazy', decoding: 'async'}),
+      overlay, badge, !scene.image && el('span', {class: 'nothing'}, noPicture())),
     el('span', {class: 'text'},
       scene.tags.length > 0 && el('span', {class: 'tags'}, scene.tags.join(' · ')),
       el('span', {class: 'line'}, el('b', {title: scene.id}, sceneName(scene)), score),
@@ -39,15 +44,16 @@ function makeCard(scene) {
       counts));
   let drawn = '';
   const draw = () => {
-    const entries = sceneEntries(scene);
+    const objects = sceneObjects(scene);
     const mark = markSummary(scene);
     const value = data.hasTruth ? sceneScore(scene) : NaN;
-    const now = `${entries.length}|${state.k}|${value}|${mark}|${entries.filter(one => one.outcome === 'missed').length}`;
+    const now = [objects.length, state.k, value, mark, isRejected(scene)].join();
     if (now === drawn) return;
     drawn = now;
-    overlay.replaceChildren(...cardPaths(entries));
+    node.classList.toggle('rejected', isRejected(scene));
+    overlay.replaceChildren(...cardPaths(objects));
     score.textContent = Number.isFinite(value) && !scene.ranking ? value.toFixed(3) : '';
-    counts.replaceChildren(...(scene.ranking ? rankingLine(scene) : countsLine(entries)));
+    counts.replaceChildren(...(scene.ranking ? rankingLine(scene) : countsLine(objects)));
     badge.textContent = mark;
     badge.hidden = !mark;
   };
@@ -55,20 +61,18 @@ function makeCard(scene) {
 }
 
 // One path for all objects of an outcome: a card with a hundred boxes stays a handful of elements.
-function cardPaths(entries) {
+function cardPaths(objects) {
   const joined = new Map();
-  for (const {object, outcome} of entries) {
-    if (object.path) joined.set(outcome, (joined.get(outcome) || '') + object.path);
-  }
+  for (const {path, outcome} of objects) if (path) joined.set(outcome, (joined.get(outcome) || '') + path);
   return [...joined].flatMap(([outcome, path]) => strokes(path, outcome));
 }
 
-function countsLine(entries) {
-  const counts = countOutcomes(entries);
+function countsLine(objects) {
+  const counts = countOutcomes(objects);
   const shown = Object.keys(OUTCOMES).filter(outcome => outcome !== 'found' && counts[outcome] > 0);
   if (shown.length === 0) return [`no ${data.noun[1]}`];
-  return shown.map(outcome => el('span', {class: 'count', title: OUTCOMES[outcome][1]},
-    swatch(outcome), `${formatCount(counts[outcome])} ${OUTCOMES[outcome][counts[outcome] === 1 ? 0 : 1]}`));
+  return shown.map(outcome => el('span', {class: 'count'},
+    swatch(outcome), `${formatCount(counts[outcome])} ${outcomeName(outcome, counts[outcome])}`));
 }
 
 function rankingLine(scene) {
@@ -79,7 +83,13 @@ function rankingLine(scene) {
     el('span', {class: 'count'}, first?.right ? '✓ ' : data.hasTruth ? '✗ ' : '', first ? first.name : 'no label',
       chance === null ? '' : ` ${formatPercent(chance)}`),
     right && right !== first && el('span', {class: 'count quiet'}, `truth: ${right.name}`),
+    isRejected(scene) && el('span', {class: 'count quiet'}, 'rejected'),
   ].filter(Boolean);
+}
+
+// Whether an item is rejected, since its first label is less probable than the slider asks for.
+function isRejected(scene) {
+  return (scene.ranking?.[0]?.probability ?? Infinity) < state.threshold;
 }
 
 function sceneName(scene) {

@@ -3,12 +3,14 @@ const GEOMETRIES = {
   boxes: {
     gesture: 'drag',
     hint: 'Drag a box around the missed one.',
+    accepts: shape => isNumbers(shape, 4),
     shapeOf: (scene, from, to) => boxBetween(scene, from, to).map(value => Number(value.toFixed(2))),
     pathOf: (scene, [x, y, w, h]) => outline(scene, [[x, y], [x + w, y], [x + w, y + h], [x, y + h]]),
   },
   masks: {
     gesture: 'drag',
     hint: 'Drag a box around the missed one; it becomes a rectangular mask.',
+    accepts: runs => typeof runs === 'string' && /^\d+ \d+( \d+ \d+)*$/.test(runs),
     shapeOf: (scene, from, to) => rectangleRuns(boxBetween(scene, from, to), itemSize(scene)),
     pathOf(scene, runs) {
       const [x, y, w, h] = boxOfRuns(numbersOf(runs), itemSize(scene)[1]);
@@ -18,6 +20,7 @@ const GEOMETRIES = {
   events: {
     gesture: 'click',
     hint: 'Click the time of the missed one.',
+    accepts: shape => isNumbers(shape, 1),
     shapeOf: (scene, from, to) => [Number(toItem(scene, to)[0].toFixed(3))],
     pathOf(scene, [time]) {
       const x = toPixels(scene, [time, toItem(scene, [0, 0])[1]])[0].toFixed(1);
@@ -27,14 +30,15 @@ const GEOMETRIES = {
   cuboids: {
     gesture: 'click',
     hint: 'Click the middle of the missed one; it gets the size and heading of the nearest of its class.',
+    accepts: shape => isNumbers(shape, 7),
     shapeOf(scene, from, to, label) {
       const [x, y] = toItem(scene, to);
       const [, , z, w, l, h, yaw] = nearestCuboid(scene, x, y, label);
       return [x, y, z, w, l, h, yaw].map(value => Number(value.toFixed(3)));
     },
     pathOf(scene, [x, y, , w, l, , yaw]) {
-      const [along, across] = [[Math.cos(yaw) * l / 2, Math.sin(yaw) * l / 2], [-Math.sin(yaw) * w / 2, Math.cos(yaw) * w / 2]];
-      const corner = (a, b) => [x + a * along[0] + b * across[0], y + a * along[1] + b * across[1]];
+      const [cos, sin] = [Math.cos(yaw) / 2, Math.sin(yaw) / 2];
+      const corner = (a, b) => [x + a * l * cos - b * w * sin, y + a * l * sin + b * w * cos];
       return outline(scene, [corner(1, 1), corner(1, -1), corner(-1, -1), corner(-1, 1)]);
     },
   },
@@ -56,6 +60,10 @@ function outline(scene, corners) {
   return `M${corners.map(corner => toPixels(scene, corner).map(value => value.toFixed(1)).join(' ')).join('L')}Z`;
 }
 
+function isNumbers(shape, count) {
+  return Array.isArray(shape) && shape.length === count && shape.every(Number.isFinite);
+}
+
 function numbersOf(shape) {
   return Array.isArray(shape) ? shape : String(shape).trim().split(/\s+/).map(Number);
 }
@@ -67,8 +75,8 @@ function itemSize(scene) {
 
 // x, y, width and height of the box between two points of the picture, cut at its borders.
 function boxBetween(scene, from, to) {
-  const cut = ([x, y]) => toItem(scene, [Math.min(scene.width, Math.max(0, x)), Math.min(scene.height, Math.max(0, y))]);
-  const [a, b] = [cut(from), cut(to)];
+  const within = (value, most) => Math.min(most, Math.max(0, value));
+  const [a, b] = [from, to].map(([x, y]) => toItem(scene, [within(x, scene.width), within(y, scene.height)]));
   return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.abs(a[0] - b[0]), Math.abs(a[1] - b[1])];
 }
 
@@ -96,11 +104,11 @@ function boxOfRuns(runs, height) {
 
 // The nearest cuboid of the class in the scene, else of the class on the page, else any.
 function nearestCuboid(scene, x, y, label) {
-  const cuboids = objects => objects.map(object => [numbersOf(object.shape), object.label]).filter(([shape]) => shape.length === 7);
-  const here = cuboids(scene.objects);
-  const everywhere = data.scenes.flatMap(one => cuboids(one.objects));
-  const ofClass = list => list.filter(one => one[1] === label);
-  const choices = [ofClass(here), ofClass(everywhere), here, everywhere].find(list => list.length > 0) || [];
-  const far = ([shape]) => Math.hypot(shape[0] - x, shape[1] - y);
-  return choices.reduce((best, one) => (best === null || far(one) < far(best) ? one : best), null)?.[0] ?? DEFAULT_CUBOID;
+  const here = scene.objects;
+  const everywhere = data.scenes.flatMap(one => one.objects);
+  const ofClass = objects => objects.filter(one => one.label === label);
+  const choices = [ofClass(here), ofClass(everywhere), here, everywhere].find(objects => objects.length > 0) || [];
+  const shapes = choices.map(object => numbersOf(object.shape));
+  const distance = shape => Math.hypot(shape[0] - x, shape[1] - y);
+  return shapes.sort((a, b) => distance(a) - distance(b))[0] ?? DEFAULT_CUBOID;
 }

@@ -13,11 +13,11 @@ function countsModel(live) {
     scoreAt: threshold => sums.value[at(threshold)],
     countsAt(threshold) {
       const row = at(threshold) * levels;
-      const count = sums => Array.from(sums.subarray(row, row + levels));
-      const tp = count(sums.tp), fp = count(sums.fp);
+      const [tp, fp] = [sums.tp, sums.fp].map(counts => Array.from(counts.subarray(row, row + levels)));
       return {levels: live.levels, tp, fp, fn: tp.map(hits => sums.truths - hits)};
     },
-    predictionsAt: threshold => sums.entries[at(threshold)],
+    // Every prediction is a hit or a false positive at the first level; it may be both at different ones.
+    predictionsAt: threshold => sums.tp[at(threshold) * levels] + sums.fp[at(threshold) * levels],
     itemScoreAt: itemScores(live, entries, levels),
   };
 }
@@ -33,7 +33,10 @@ function sortedEntries({tp, fp}) {
   for (let at = 0; at < size; at++) order[at] = at;
   order.sort((a, b) => (score[a] === score[b] ? a - b : score[b] - score[a]));
   const entries = {
-    score: new Float64Array(size), item: new Int32Array(size), levels: new Uint32Array(size), hit: new Uint8Array(size),
+    score: new Float64Array(size),
+    item: new Int32Array(size),
+    levels: new Uint32Array(size),
+    hit: new Uint8Array(size),
   };
   order.forEach((from, to) => {
     const hit = from < tp.score.length;
@@ -54,7 +57,6 @@ function prefixSums(live, entries, levels) {
   for (let at = 0; at < size; at++) if (at === 0 || entries.score[at] !== entries.score[at - 1]) groups++;
   const distinct = new Float64Array(groups);
   const value = new Float64Array(groups + 1);
-  const kept = new Uint32Array(groups + 1);
   const tp = new Uint32Array((groups + 1) * levels);
   const fp = new Uint32Array((groups + 1) * levels);
   const truths = live.truths.reduce((sum, one) => sum + one, 0);
@@ -89,11 +91,10 @@ function prefixSums(live, entries, levels) {
       count(item, 1);
     }
     value[group + 1] = overall();
-    kept[group + 1] = at;
     tp.set(totals.tp, (group + 1) * levels);
     fp.set(totals.fp, (group + 1) * levels);
   }
-  return {distinct, value, entries: kept, tp, fp, truths};
+  return {distinct, value, tp, fp, truths};
 }
 
 function newCounts(truths, levels) {

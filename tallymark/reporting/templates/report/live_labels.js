@@ -28,24 +28,23 @@ function labelsModel(live) {
 
 // Without truth: how many predictions there are, of all items where the page has them, else of the shown ones.
 function totalsModel() {
-  const live = data.live?.kind === 'counts' ? data.live : null;
-  const scores = live
-    ? [...live.tp.score, ...live.fp.score]
-    : data.scenes.flatMap(scene => scene.objects.filter(one => one.role === 'prediction').map(one => one.score ?? NaN));
-  const sorted = Float64Array.from(scores, one => (Number.isNaN(one) ? Infinity : one)).sort().reverse();
-  const probability = data.live?.kind === 'labels' ? data.live.probability : null;
-  const descending = probability
-    ? Float64Array.from(probability, one => (Number.isNaN(one) ? Infinity : one)).sort().reverse()
-    : sorted;
+  const descending = Float64Array.from(allScores(), one => (Number.isNaN(one) ? Infinity : one)).sort().reverse();
   return {
     kind: 'totals',
-    shownOnly: !live && !probability,
+    shownOnly: !data.live,
     range: scoreRange(descending),
     scoreAt: threshold => firstBelow(descending, threshold),
     countsAt: threshold => ({predictions: firstBelow(descending, threshold), all: descending.length}),
     predictionsAt: threshold => firstBelow(descending, threshold),
     itemScoreAt: () => NaN,
   };
+}
+
+function allScores() {
+  if (data.live?.kind === 'labels') return data.live.probability;
+  if (data.live) return [...data.live.tp.score, ...data.live.fp.score];
+  const shown = data.scenes.flatMap(scene => scene.objects).filter(one => one.role === 'prediction');
+  return shown.map(one => one.score ?? NaN);
 }
 
 function makeModel() {

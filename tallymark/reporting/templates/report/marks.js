@@ -11,12 +11,12 @@ function marksOf(id) {
 }
 
 function recordsOf(own, object) {
-  return object.role === 'truth' ? own.truths : own.predictions;
+  return {truth: own.truths, prediction: own.predictions}[object.role];
 }
 
 function verdictOf(scene, object) {
   const own = marks.get(scene.id);
-  return own ? recordsOf(own, object).get(object.number)?.verdict ?? null : null;
+  return own ? recordsOf(own, object)?.get(object.number)?.verdict ?? null : null;
 }
 
 function setVerdict(scene, object, verdict) {
@@ -63,20 +63,18 @@ function sameWindow(a, b) {
   return Math.abs(a[0] - b[0]) < 1e-6 && Math.abs(a[1] - b[1]) < 1e-6;
 }
 
-// What was added in review, as entries like those of `liveObjects`; in a recording those of the scene's window.
-function addedEntries(scene) {
+// What was added in review, as objects like those of the scene; in a recording those of the scene's window.
+function addedObjects(scene) {
   const geometry = GEOMETRIES[data.geometry];
   const own = marks.get(scene.id);
   if (!own || !geometry) return [];
-  return own.missed.flatMap((missed, at) => {
-    const inside = !scene.window || (missed.shape[0] >= scene.window[0] && missed.shape[0] <= scene.window[1]);
+  const isInside = ({shape}) => !scene.window || (shape[0] >= scene.window[0] && shape[0] <= scene.window[1]);
+  const added = {role: 'added', outcome: 'added', score: null, partner: null, iou: null};
+  return own.missed.map((missed, number) => {
     const label = data.classes.indexOf(missed.label);
-    const object = {
-      role: 'added', number: at, outcome: 'added', score: null, label: label < 0 ? null : label, shape: missed.shape,
-      path: inside ? geometry.pathOf(scene, missed.shape) : '', partner: null, iou: null,
-    };
-    return inside ? [{object, outcome: 'added'}] : [];
-  });
+    const path = geometry.pathOf(scene, missed.shape);
+    return {...added, number, path, shape: missed.shape, label: label < 0 ? null : label};
+  }).filter(isInside);
 }
 
 function countMarks(own) {
@@ -91,7 +89,8 @@ function markSummary(scene) {
 }
 
 function correctionsFile() {
-  const items = [...marks].filter(([, own]) => own.complete || own.windows.length || countMarks(own)).map(([id, own]) => [id, {
+  const marked = [...marks].filter(([, own]) => own.complete || own.windows.length > 0 || countMarks(own) > 0);
+  const items = marked.map(([id, own]) => [id, {
     complete: own.complete,
     windows: own.windows,
     predictions: [...own.predictions.values()],
@@ -111,18 +110,19 @@ function readCorrections(text) {
   } catch {
     throw new Error('This is not a JSON file.');
   }
-  if (file?.tallymark !== 'corrections' || typeof file.items !== 'object') throw new Error('This is not a corrections file.');
+  if (file?.tallymark !== 'corrections' || !file.items) throw new Error('This is not a corrections file.');
   if (file.version !== 1) throw new Error(`Version ${file.version} of corrections is not known; version 1 is.`);
-  if (file.challenge !== data.challenge) throw new Error(`These corrections are of ${file.challenge}, not ${data.challenge}.`);
-  const list = value => (Array.isArray(value) ? value : []);
-  const byNumber = records => new Map(list(records).filter(one => one.verdict in VERDICTS).map(one => [one.number, one]));
+  if (file.challenge !== data.challenge) throw new Error(`It is about ${file.challenge}, not ${data.challenge}.`);
+  const list = value => (Array.isArray(value) ? value.filter(one => one && typeof one === 'object') : []);
+  const isKnown = record => Object.hasOwn(VERDICTS, record.verdict);
+  const byNumber = records => new Map(list(records).filter(isKnown).map(one => [one.number, one]));
   for (const [id, item] of Object.entries(file.items)) {
     marks.set(id, {
       complete: item.complete === true,
       windows: list(item.windows),
       predictions: byNumber(item.predictions),
       truths: byNumber(item.truths),
-      missed: list(item.missed),
+      missed: list(item.missed).filter(one => GEOMETRIES[data.geometry]?.accepts(one.shape)),
       label: item.label ?? null,
     });
   }

@@ -4,8 +4,8 @@ function makeMedia(scene, stage) {
   const space = el('div', {class: 'space', hidden: true});
   const views = el('div', {class: 'views chips', role: 'group', 'aria-label': 'view', hidden: true});
   const cameras = scene.cameras.map(cameraView);
-  let sound = null, points = null, visible = [];
-  const selectedIndex = () => selectedEntry(scene)?.object.index ?? null;
+  let sound = null, points = null, visible = [], turn = () => {};
+  const selectedIndex = () => selectedObject(scene)?.index ?? null;
 
   if (scene.sound && typeof mountSound === 'function') {
     const place = el('div', {class: 'sound'});
@@ -15,14 +15,16 @@ function makeMedia(scene, stage) {
   if (scene.points && typeof mountPoints === 'function') {
     const flat = el('button', {type: 'button', class: 'chip', onclick: () => turn(false)}, 'from above');
     const deep = el('button', {type: 'button', class: 'chip', onclick: () => turn(true)}, 'in 3D');
-    const turn = on => {
+    turn = on => {
       flat.setAttribute('aria-pressed', String(!on));
       deep.setAttribute('aria-pressed', String(on));
       stage.node.hidden = on;
       space.hidden = !on;
       if (on) {
-        points ??= mountPoints(space, scene, shownObjects(visible), {
-          selected: selectedIndex(), onSelect: index => select(index === null ? null : entryId({object: scene.objects[index]}), true),
+        points ??= mountPoints(space, scene, visible, {
+          selected: selectedIndex(),
+          onSelect: index => select(index === null ? null : objectId(scene.objects[index]), true),
+          describe: object => describe(scene, object).map(part => part.textContent).join(' '),
         });
         update(visible);
       }
@@ -32,25 +34,22 @@ function makeMedia(scene, stage) {
     turn(false);
   }
   if (cameras.length > 0) below.append(el('div', {class: 'cameras'}, ...cameras.map(camera => camera.node)));
-  function update(entries) {
-    visible = entries;
-    sound?.update(entries.map(entry => entry.object), selectedIndex());
-    points?.update(shownObjects(entries), selectedIndex());
-    for (const camera of cameras) camera.draw(entries);
+  function update(objects) {
+    visible = objects.filter(object => object.role !== 'added');
+    sound?.update(visible, selectedIndex());
+    points?.update(visible, selectedIndex());
+    for (const camera of cameras) camera.draw(visible);
   }
   return {
     views: el('div', {class: 'views-line'}, views, space), below, update,
+    turn: deep => turn(deep),
+    play: () => sound?.toggle(),
     select: () => update(visible),
     destroy() {
       sound?.destroy();
       points?.destroy();
     },
   };
-}
-
-// Objects with the outcome that they have at this threshold.
-function shownObjects(entries) {
-  return entries.filter(entry => entry.object.role !== 'added').map(({object, outcome}) => ({...object, outcome}));
 }
 
 function cameraView(camera) {
@@ -60,11 +59,12 @@ function cameraView(camera) {
       el('div', {class: 'picture', style: `aspect-ratio:${camera.width}/${camera.height}`},
         el('img', {src: camera.image, alt: `camera ${camera.name}`, loading: 'lazy'}), overlay),
       el('figcaption', {}, camera.name)),
-    draw(entries) {
-      const shown = new Map(entries.map(entry => [entry.object.index, entry]));
+    draw(objects) {
+      const shown = new Map(objects.map(object => [object.index, object]));
       overlay.replaceChildren(...camera.paths.filter(one => shown.has(one.object)).map(one => {
-        const entry = shown.get(one.object);
-        return svgEl('g', {class: entryId(entry) === state.selected ? 'selected' : null}, ...strokes(one.path, entry.outcome));
+        const object = shown.get(one.object);
+        const selected = objectId(object) === state.selected;
+        return svgEl('g', {class: selected && 'selected'}, ...strokes(one.path, object.outcome));
       }));
     },
   };

@@ -4,14 +4,14 @@ const LIST_ORDER = ['added', 'missed', 'background', 'class', 'localisation', 'd
 function makeObjectList(scene) {
   const rows = el('ol', {class: 'objects', 'aria-label': data.noun[1]});
   const empty = el('p', {class: 'quiet'}, 'Nothing is shown at this threshold.');
-  let entries = [];
+  let objects = [];
 
   function update(visible) {
     const focused = rows.contains(document.activeElement) ? document.activeElement.dataset.id : null;
-    entries = [...visible].sort((a, b) => LIST_ORDER.indexOf(a.outcome) - LIST_ORDER.indexOf(b.outcome)
-      || (b.object.score ?? 0) - (a.object.score ?? 0) || a.object.number - b.object.number);
-    rows.replaceChildren(...entries.map(entry => el('li', {}, objectRow(scene, entry))));
-    empty.hidden = entries.length > 0;
+    objects = [...visible].sort((a, b) => LIST_ORDER.indexOf(a.outcome) - LIST_ORDER.indexOf(b.outcome)
+      || (b.score ?? 0) - (a.score ?? 0) || a.number - b.number);
+    rows.replaceChildren(...objects.map(object => el('li', {}, objectRow(scene, object))));
+    empty.hidden = objects.length > 0;
     if (focused) buttonOf(focused)?.focus({preventScroll: true});
     mark();
   }
@@ -24,32 +24,32 @@ function makeObjectList(scene) {
     }
   }
   function move(by) {
-    if (entries.length === 0) return;
-    const at = entries.findIndex(entry => entryId(entry) === state.selected);
-    const next = at < 0 ? (by > 0 ? 0 : entries.length - 1) : (at + by + entries.length) % entries.length;
-    buttonOf(entryId(entries[next])).focus();
+    if (objects.length === 0) return;
+    const at = objects.findIndex(object => objectId(object) === state.selected);
+    const next = at < 0 ? (by > 0 ? 0 : objects.length - 1) : (at + by + objects.length) % objects.length;
+    buttonOf(objectId(objects[next])).focus();
   }
   return {node: el('div', {class: 'list'}, rows, empty), update, mark, actions: {move}};
 }
 
-function objectRow(scene, entry) {
-  const id = entryId(entry);
-  const verdict = verdictOfEntry(scene, entry);
-  const verdictText = verdict && el('span', {class: `verdict ${verdict}`, title: verdict, 'aria-label': `marked ${verdict}`}, VERDICTS[verdict]);
+function objectRow(scene, object) {
+  const id = objectId(object);
+  const verdict = verdictOf(scene, object);
   return el('button', {type: 'button', 'data-id': id, onfocus: () => select(id, true), onclick: () => select(id)},
-    swatch(entry.outcome), ...describe(scene, entry), verdictText);
+    swatch(object.outcome), ...describe(scene, object),
+    verdict && el('span', {class: `verdict ${verdict}`, 'aria-label': `marked ${verdict}`}, VERDICTS[verdict]));
 }
 
 function makeLegend(scene) {
   const node = el('div', {class: 'chips legend-chips', role: 'group', 'aria-label': 'shown outcomes'});
-  function update(entries) {
+  function update(objects) {
     const focused = node.contains(document.activeElement) ? document.activeElement.dataset.outcome : null;
-    const counts = countOutcomes(entries);
+    const counts = countOutcomes(objects);
     const kinds = Object.keys(OUTCOMES).filter(outcome => counts[outcome] > 0);
     node.replaceChildren(...kinds.map(outcome => el('button', {
       type: 'button', class: 'chip', 'data-outcome': outcome, 'aria-pressed': String(!state.hidden.has(outcome)),
       onclick: () => toggleOutcomes([outcome]),
-    }, swatch(outcome), `${OUTCOMES[outcome][counts[outcome] === 1 ? 0 : 1]} `, el('b', {}, formatCount(counts[outcome])))));
+    }, swatch(outcome), `${outcomeName(outcome, counts[outcome])} `, el('b', {}, formatCount(counts[outcome])))));
     node.hidden = Boolean(scene.ranking);
     if (focused) node.querySelector(`[data-outcome="${focused}"]`)?.focus();
   }
@@ -67,5 +67,6 @@ function toggleOutcomes(outcomes) {
 }
 
 function toggleRole(role) {
-  toggleOutcomes(Object.keys(OUTCOMES).filter(outcome => outcome !== 'added' && TRUTH_OUTCOMES.has(outcome) === (role === 'truth')));
+  const known = Object.keys(OUTCOMES).filter(outcome => outcome !== 'added');
+  toggleOutcomes(known.filter(outcome => TRUTH_OUTCOMES.has(outcome) === (role === 'truth')));
 }

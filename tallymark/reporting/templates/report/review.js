@@ -3,10 +3,11 @@ function makeReview(scene, setGesture) {
   const geometry = GEOMETRIES[data.geometry] || null;
   const hint = el('p', {class: 'quiet hint', role: 'status'});
   const button = (text, key, onclick) => el('button', {type: 'button', onclick}, text, ' ', el('kbd', {}, key));
-  const verdicts = Object.fromEntries(Object.keys(VERDICTS).map(name => [name, button(name, name[0], () => judge(name))]));
+  const verdictButton = name => button(name, name[0], () => judge(name));
+  const verdicts = Object.fromEntries(Object.keys(VERDICTS).map(name => [name, verdictButton(name)]));
   const clear = button('clear', '0', () => judge(null));
   const complete = button('complete', 'c', toggleComplete);
-  const adding = geometry && button('add missed', 'a', toggleAdding);
+  const adding = geometry && button('add missed', 'a', () => setAdding(!active));
   const classes = geometry && data.classes.length > 1 && el('select', {'aria-label': 'class of the added one'},
     ...data.classes.map((name, at) => el('option', {value: at}, name)));
   let active = false;
@@ -16,37 +17,37 @@ function makeReview(scene, setGesture) {
       setLabel(scene, verdict, statedLabel(scene));
       return;
     }
-    const entry = selectedEntry(scene);
-    if (!entry) {
+    const object = selectedObject(scene);
+    if (!object) {
       hint.textContent = `Select ${article(data.noun[0])} first: j and k go through the list.`;
-    } else if (entry.object.role !== 'added') setVerdict(scene, entry.object, verdict);
+      hint.hidden = false;
+    } else if (object.role !== 'added') setVerdict(scene, object, verdict);
     else if (verdict === null || verdict === 'wrong') {
       state.selected = null;
-      removeMissed(scene, entry.object.number);
+      removeMissed(scene, object.number);
     }
   }
   function toggleComplete() {
     setComplete(scene, !isComplete(scene));
   }
-  function toggleAdding(on = !active) {
-    if (!geometry) return;
-    active = on === true || (on instanceof Event ? !active : on);
+  function setAdding(on) {
+    active = on;
     setGesture(active ? geometry.gesture : null);
     update();
   }
   function add(from, to) {
     const label = classes ? Number(classes.value) : data.classes.length === 1 ? 0 : null;
     addMissed(scene, geometry.shapeOf(scene, from, to, label), label);
-    toggleAdding(false);
+    setAdding(false);
   }
   function cancel() {
     if (!active) return false;
-    toggleAdding(false);
+    setAdding(false);
     return true;
   }
   function update() {
-    const entry = scene.ranking ? null : selectedEntry(scene);
-    const verdict = scene.ranking ? marks.get(scene.id)?.label?.verdict : entry && verdictOfEntry(scene, entry);
+    const object = selectedObject(scene);
+    const verdict = scene.ranking ? marks.get(scene.id)?.label?.verdict : object && verdictOf(scene, object);
     for (const [name, node] of Object.entries(verdicts)) node.setAttribute('aria-pressed', String(verdict === name));
     complete.setAttribute('aria-pressed', String(isComplete(scene)));
     adding?.setAttribute('aria-pressed', String(active));
@@ -58,7 +59,7 @@ function makeReview(scene, setGesture) {
       el('div', {class: 'buttons'}, ...Object.values(verdicts), clear),
       el('div', {class: 'buttons'}, adding, classes, complete), hint),
     update, add, cancel,
-    actions: {judge, complete: toggleComplete, add: () => toggleAdding()},
+    actions: {judge, complete: toggleComplete, add: () => geometry && setAdding(!active)},
   };
 }
 

@@ -2,19 +2,16 @@
 function reviewBar() {
   const progress = el('progress', {max: Math.max(1, data.scenes.length), 'aria-label': 'reviewed'});
   const text = el('span', {role: 'status'});
-  const file = el('input', {type: 'file', accept: '.json,application/json', class: 'hidden-file', tabindex: -1, 'aria-hidden': 'true', onchange: async () => {
-    const chosen = file.files[0];
-    file.value = '';
-    if (!chosen) return;
-    try {
-      const count = readCorrections(await chosen.text());
-      keepMarks();
-      text.textContent = `Marks of ${plural(count, data.medium)} are loaded.`;
-    } catch (wrong) {
-      text.textContent = `${chosen.name} was not loaded. ${wrong.message}`;
-    }
-  }});
-  const download = el('button', {type: 'button', class: 'primary', onclick: downloadCorrections}, 'Download corrections');
+  const file = el('input', {
+    type: 'file', accept: '.json,application/json', class: 'hidden-file', tabindex: -1, 'aria-hidden': 'true',
+    onchange: async () => {
+      const chosen = file.files[0];
+      if (chosen) text.textContent = await loadCorrections(chosen);
+      file.value = '';
+    },
+  });
+  const download = el('button', {type: 'button', class: 'primary', onclick: downloadCorrections},
+    'Download corrections');
   const load = el('button', {type: 'button', onclick: () => file.click()}, 'Load');
   const forget = el('button', {type: 'button', onclick: () => {
     if (forget.dataset.sure) {
@@ -30,7 +27,8 @@ function reviewBar() {
     const complete = data.scenes.filter(isComplete).length;
     const count = [...marks.values()].reduce((sum, own) => sum + countMarks(own), 0);
     progress.value = complete;
-    text.textContent = `${formatCount(complete)} of ${plural(data.scenes.length, data.medium)} complete · ${plural(count, 'mark')}`;
+    const all = plural(data.scenes.length, data.medium);
+    text.textContent = `${formatCount(complete)} of ${all} complete · ${plural(count, 'mark')}`;
     download.disabled = forget.disabled = complete + count === 0;
     delete forget.dataset.sure;
     forget.textContent = 'Forget';
@@ -40,6 +38,17 @@ function reviewBar() {
   return el('div', {class: 'review-bar', role: 'group', 'aria-label': 'review'},
     el('b', {}, 'Review'), progress, text, el('span', {class: 'buttons'}, download, load, forget, file,
       el('button', {type: 'button', class: 'plain', onclick: () => help.showModal()}, 'keys ', el('kbd', {}, '?'))));
+}
+
+// Reads a corrections file; the answer says what came of it.
+async function loadCorrections(chosen) {
+  try {
+    const count = readCorrections(await chosen.text());
+    keepMarks();
+    return `Marks of ${plural(count, data.medium)} are loaded.`;
+  } catch (wrong) {
+    return `${chosen.name} was not loaded. ${wrong.message}`;
+  }
 }
 
 function downloadCorrections() {

@@ -44,16 +44,20 @@ function thresholdSlider(name) {
   });
   const field = el('input', {
     type: 'number', min: low, max: high, step: 'any', 'aria-label': `${name}, as a number`, class: 'exact',
-    onchange: () => { setThreshold(field.valueAsNumber); update(); },
+    onchange: () => {
+      setThreshold(field.valueAsNumber);
+      field.value = formatThreshold(state.threshold);
+    },
   });
   const reset = el('button', {
-    class: 'plain', type: 'button', title: 'back to the initial threshold', onclick: () => setThreshold(initialThreshold),
+    class: 'plain', type: 'button', title: 'back to the threshold of the file',
+    onclick: () => setThreshold(initialThreshold),
   }, 'reset');
   const update = () => {
     slider.value = state.threshold;
     slider.style.setProperty('--done', `${100 * (state.threshold - low) / (high - low)}%`);
     slider.setAttribute('aria-valuetext', formatThreshold(state.threshold));
-    if (document.activeElement !== field || !field.matches(':focus-visible')) field.value = formatThreshold(state.threshold);
+    if (document.activeElement !== field) field.value = formatThreshold(state.threshold);
     reset.disabled = state.threshold === initialThreshold;
   };
   listen('threshold', update);
@@ -71,6 +75,7 @@ function countsPart() {
     cells[key] = levels.map(() => el('td', {class: 'n'}));
     return el('tr', {}, el('th', {scope: 'row'}, name), ...cells[key]);
   };
+  const headCell = level => el('th', {class: 'n', scope: 'col'}, levelName(level));
   const best = bestThreshold();
   const facts = factList(['precision', 'recall', ...(hours ? ['per hour'] : []), data.noun[1]]);
   return {
@@ -78,12 +83,11 @@ function countsPart() {
     slider: 'score threshold',
     format: value => formatScore(value),
     change: value => difference(value, initial, 4),
-    caption: () => `official ${data.scoreName} of the file at ${formatThreshold(initialThreshold)}: ${formatScore(initial)}`,
-    curveNote: best === null ? '' :
-      `${data.better === 'lower' ? 'Lowest' : 'Highest'} on these ${data.medium}s: ${formatScore(best[1])} at ${formatThreshold(best[0])}.`,
+    caption: () => `official ${data.scoreName} at ${formatThreshold(initialThreshold)}: ${formatScore(initial)}`,
+    curveNote: best && `Best on these ${data.medium}s: ${formatScore(best[1])} at ${formatThreshold(best[0])}.`,
     facts: facts.list,
     table: el('div', {class: 'scroll counts'}, el('table', {},
-      el('thead', {}, el('tr', {}, el('th', {}, 'at'), ...levels.map(level => el('th', {class: 'n', scope: 'col'}, levelName(level))))),
+      el('thead', {}, el('tr', {}, el('th', {}, 'at'), ...levels.map(headCell))),
       el('tbody', {}, row('hits (TP)', 'tp'), row('false positives (FP)', 'fp'), row('misses (FN)', 'fn')))),
     update() {
       const counts = model.countsAt(state.threshold);
@@ -106,17 +110,19 @@ function labelsPart() {
   }, `top ${at + 1}`));
   const facts = factList(['accepted', 'right', 'wrong', 'rejected']);
   return {
-    get name() { return 'error among accepted'; },
+    name: 'error among accepted',
     slider: 'reject below probability',
     format: value => formatScore(value),
     change: value => difference(value, model.scoreAt(initialThreshold), 4),
-    caption: () => `top-${state.k} error at ${formatThreshold(initialThreshold)}: ${formatScore(model.scoreAt(initialThreshold))}`,
+    caption: () => `top-${state.k} error at ${formatThreshold(initialThreshold)}: `
+      + formatScore(model.scoreAt(initialThreshold)),
     controls: el('div', {class: 'chips', role: 'group', 'aria-label': 'how many labels count'}, ...buttons),
     facts: facts.list,
     update() {
       const counts = model.countsAt(state.threshold);
       buttons.forEach((button, at) => button.setAttribute('aria-pressed', String(state.k === at + 1)));
-      facts.set('accepted', formatPercent(counts.accepted / counts.items), `of ${plural(counts.items, data.medium)} accepted`);
+      const accepted = formatPercent(counts.accepted / counts.items);
+      facts.set('accepted', accepted, `of ${plural(counts.items, data.medium)} accepted`);
       for (const key of ['right', 'wrong', 'rejected']) facts.set(key, formatCount(counts[key]), key);
     },
   };
@@ -125,12 +131,15 @@ function labelsPart() {
 // Without a score: how much is predicted.
 function totalsPart() {
   const facts = factList(['share']);
+  const labels = data.geometry === 'labels';
   return {
-    name: data.live?.kind === 'labels' ? `${data.medium}s above` : `predicted ${data.noun[1]}`,
-    slider: data.live?.kind === 'labels' ? 'probability' : 'score threshold',
+    name: labels ? `${data.medium}s with a label` : `predicted ${data.noun[1]}`,
+    slider: labels ? 'reject below probability' : 'score threshold',
     format: formatCount,
     change: value => difference(value, model.scoreAt(initialThreshold), 0),
-    caption: () => (model.shownOnly ? `on the ${plural(data.scenes.length, data.medium)} below` : `on ${plural(data.items.id.length, data.medium)}`),
+    caption: () => (model.shownOnly
+      ? `on the ${plural(data.scenes.length, data.medium)} below`
+      : `on ${plural(data.items.id.length, data.medium)}`),
     facts: facts.list,
     update() {
       const {predictions, all} = model.countsAt(state.threshold);
@@ -153,11 +162,11 @@ function factList(names) {
 // The difference to the initial value, as an arrow and a word beside the colour.
 function difference(value, initial, digits) {
   const change = value - initial;
-  if (!Number.isFinite(change) || Math.abs(change) < 0.5 * 10 ** -digits) return [el('span', {class: 'same'}, 'as in the file')];
-  const better = data.hasTruth ? (change > 0) === (data.better !== 'lower') : null;
-  const kind = better === null ? 'same' : better ? 'up' : 'down';
-  const text = `${change > 0 ? '+' : '−'}${Math.abs(change).toFixed(digits)}`;
-  return [el('span', {class: kind}, `${change > 0 ? '▲' : '▼'} ${text}`), better === null ? '' : better ? ' better' : ' worse'];
+  if (!Number.isFinite(change) || Math.abs(change) < 0.5 * 10 ** -digits) return ['as in the file'];
+  const text = `${change > 0 ? '▲ +' : '▼ −'}${Math.abs(change).toFixed(digits)}`;
+  if (model.kind === 'totals') return [text];
+  const better = (change > 0) === (data.better !== 'lower');
+  return [el('span', {class: better ? 'up' : 'down'}, text), better ? ' better' : ' worse'];
 }
 
 // The best position of the slider, of those that the curve shows.

@@ -8,13 +8,17 @@ function makeStage(scene, {pick, point, add}) {
     scene.image && svgEl('image', {href: scene.image, width: scene.width, height: scene.height}),
     svgEl('g', {class: 'outlines'}), svgEl('g', {class: 'areas'}), svgEl('g', {class: 'verdicts'}),
     svgEl('path', {class: 'drawing'}));
-  const node = el('div', {class: 'stage', tabindex: 0, role: 'group', 'aria-label': `picture of ${sceneName(scene)}`}, svg,
-    !scene.image && el('p', {class: 'nothing'}, noPicture()));
+  const node = el('div', {class: 'stage', tabindex: 0, role: 'group', 'aria-label': `picture of ${sceneName(scene)}`},
+    svg, !scene.image && el('p', {class: 'nothing'}, noPicture()));
+  if (scene.window) {
+    node.classList.add('spectrogram'); // no higher than it is, so that its player is right below it
+    node.style.aspectRatio = `${scene.width} / ${scene.height}`;
+  }
   const [outlines, areas, verdicts] = ['outlines', 'areas', 'verdicts'].map(name => svg.querySelector(`.${name}`));
   const drawing = svg.querySelector('.drawing');
   const view = {x: scene.width / 2, y: scene.height / 2, scale: 1, fitted: true};
   const pointers = new Map();
-  let entries = [], adding = null, from = null, moved = 0;
+  let objects = [], adding = null, from = null, moved = 0;
 
   const fitScale = () => Math.min(node.clientWidth / scene.width, node.clientHeight / scene.height) || 1;
   function show() {
@@ -26,7 +30,8 @@ function makeStage(scene, {pick, point, add}) {
   }
   const pixelAt = event => {
     const box = svg.getBoundingClientRect();
-    return [view.x + (event.clientX - box.left - box.width / 2) / view.scale, view.y + (event.clientY - box.top - box.height / 2) / view.scale];
+    const [right, down] = [event.clientX - box.left - box.width / 2, event.clientY - box.top - box.height / 2];
+    return [view.x + right / view.scale, view.y + down / view.scale];
   };
   function zoomBy(factor, around = [view.x, view.y]) {
     const least = fitScale() * 0.9;
@@ -56,7 +61,7 @@ function makeStage(scene, {pick, point, add}) {
   node.addEventListener('pointermove', event => {
     const last = pointers.get(event.pointerId);
     if (!last) {
-      point(entryAt(event), event);
+      point(objectAt(event), event);
       return;
     }
     const [dx, dy] = [event.clientX - last.clientX, event.clientY - last.clientY];
@@ -76,7 +81,7 @@ function makeStage(scene, {pick, point, add}) {
     drawing.removeAttribute('d');
     const still = moved <= STILL;
     if (adding && still === (adding.gesture === 'click')) add(from, pixelAt(event));
-    else if (still && !adding) pick(entryAt(event));
+    else if (still && !adding) pick(objectAt(event));
   });
   node.addEventListener('pointercancel', event => pointers.delete(event.pointerId));
   node.addEventListener('pointerleave', event => { if (!pointers.size) point(null, event); });
@@ -85,20 +90,22 @@ function makeStage(scene, {pick, point, add}) {
   new ResizeObserver(show).observe(node);
 
   // Captured pointers have the stage as their target, so the object is looked up by its place.
-  function entryAt(event) {
+  function objectAt(event) {
     const hit = document.elementFromPoint(event.clientX, event.clientY)?.closest('.area');
-    return hit && areas.contains(hit) ? entries[Number(hit.dataset.at)] : null;
+    return hit && areas.contains(hit) ? objects[Number(hit.dataset.at)] : null;
   }
-  function draw(next) {
-    entries = next;
-    outlines.replaceChildren(...entries.map(entry => svgEl('g', {'data-id': entryId(entry)}, ...strokes(entry.object.path || '', entry.outcome))));
-    areas.replaceChildren(...entries.map((entry, at) => svgEl('path', {class: 'area', d: entry.object.path || '', 'data-at': at})));
+  function draw(visible) {
+    objects = visible.filter(object => object.path);
+    outlines.replaceChildren(...objects.map(object =>
+      svgEl('g', {'data-id': objectId(object)}, ...strokes(object.path, object.outcome))));
+    areas.replaceChildren(...objects.map((object, at) =>
+      svgEl('path', {class: 'area', d: object.path, 'data-at': at})));
     const boxes = new Map([...areas.children].map(area => [area, area.getBBox()]));
     const size = area => boxes.get(area).width * boxes.get(area).height;
     const sorted = [...areas.children].sort((a, b) => size(b) - size(a));
     areas.append(...sorted); // small ones above large ones, so that each can be picked
     verdicts.replaceChildren(...sorted.map(area => {
-      const verdict = verdictOfEntry(scene, entries[Number(area.dataset.at)]);
+      const verdict = verdictOf(scene, objects[Number(area.dataset.at)]);
       const box = boxes.get(area);
       return verdict && svgEl('text', {x: box.x + box.width, y: box.y, class: verdict}, VERDICTS[verdict]);
     }).filter(Boolean));
@@ -122,10 +129,6 @@ function makeStage(scene, {pick, point, add}) {
   };
 }
 
-function entryId({object}) {
+function objectId(object) {
   return `${object.role} ${object.number}`;
-}
-
-function verdictOfEntry(scene, {object}) {
-  return object.role === 'added' ? null : verdictOf(scene, object);
 }

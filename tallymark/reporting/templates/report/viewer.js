@@ -44,10 +44,13 @@ function makeViewer() {
 // The nodes of a scene in the viewer, and what can be done with them.
 function showScene(scene, {close, step}) {
   const tip = el('div', {class: 'tip', hidden: true});
-  const review = makeReview(scene, gesture => stage.setAdding(gesture));
+  const review = makeReview(scene, gesture => {
+    stage.setAdding(gesture);
+    if (gesture) media.turn(false);
+  });
   const stage = makeStage(scene, {
-    pick: entry => select(entry && entryId(entry), true),
-    point: (entry, event) => showTip(tip, scene, entry, event),
+    pick: object => select(object && objectId(object), true),
+    point: (object, event) => showTip(tip, scene, object, event),
     add: (from, to) => review.add(from, to),
   });
   const list = scene.ranking ? makeRanking(scene) : makeObjectList(scene);
@@ -61,6 +64,7 @@ function showScene(scene, {close, step}) {
     zoom: stage.zoomBy,
     pan: stage.panBy,
     fit: stage.fit,
+    play: media.play,
     step,
     close,
   };
@@ -71,8 +75,8 @@ function showScene(scene, {close, step}) {
       el('aside', {class: 'viewer-side'},
         data.hasScores && !scene.ranking && thresholdSlider('score threshold'), legend.node, review.node, list.node))],
     update() {
-      const all = sceneEntries(scene);
-      const visible = all.filter(entry => !state.hidden.has(entry.outcome));
+      const all = sceneObjects(scene);
+      const visible = all.filter(object => !state.hidden.has(object.outcome));
       stage.draw(visible);
       legend.update(all);
       list.update(visible);
@@ -91,12 +95,12 @@ function showScene(scene, {close, step}) {
   };
 }
 
-function sceneEntries(scene) {
-  return [...liveObjects(scene), ...addedEntries(scene)];
+function sceneObjects(scene) {
+  return [...liveObjects(scene), ...addedObjects(scene)];
 }
 
-function selectedEntry(scene) {
-  return sceneEntries(scene).find(entry => entryId(entry) === state.selected) || null;
+function selectedObject(scene) {
+  return sceneObjects(scene).find(object => objectId(object) === state.selected) || null;
 }
 
 function select(id, scroll = false) {
@@ -109,35 +113,36 @@ function select(id, scroll = false) {
 function viewerHead(scene, {close, step}) {
   const scenes = shownScenes();
   const at = scenes.indexOf(scene);
-  const button = (text, label, onclick) => el('button', {type: 'button', 'aria-label': label, title: label, onclick}, text);
+  const facts = [...new Set([...scene.tags, ...scene.facts, scene.group])].filter(Boolean);
+  const button = (text, label, onclick) =>
+    el('button', {type: 'button', 'aria-label': label, title: label, onclick}, text);
   return el('header', {class: 'viewer-head'},
     button('‹', 'previous (p)', () => step(-1)), button('›', 'next (n)', () => step(1)),
-    el('div', {class: 'title'}, el('h2', {}, sceneName(scene)),
-      el('p', {}, [...scene.tags, ...scene.facts, scene.group].filter((one, from, all) => one && all.indexOf(one) === from).join(' · '))),
+    el('div', {class: 'title'}, el('h2', {}, sceneName(scene)), el('p', {}, facts.join(' · '))),
     el('span', {class: 'place'}, at < 0 ? '' : `${at + 1} / ${scenes.length}`),
     button('?', 'keys (?)', () => help.showModal()), button('✕', 'close (Esc)', close));
 }
 
-function showTip(tip, scene, entry, event) {
-  tip.hidden = !entry;
-  if (!entry) return;
-  tip.replaceChildren(...describe(scene, entry));
+function showTip(tip, scene, object, event) {
+  tip.hidden = !object;
+  if (!object) return;
+  tip.replaceChildren(...describe(scene, object));
   const box = tip.parentElement.getBoundingClientRect();
   const x = Math.min(event.clientX - box.left + 14, box.width - tip.offsetWidth - 8);
   tip.style.translate = `${Math.max(8, x)}px ${Math.max(8, event.clientY - box.top - tip.offsetHeight - 12)}px`;
 }
 
 // An object in words: outcome, class, score, and how it lies to its partner.
-function describe(scene, {object, outcome}) {
+function describe(scene, object) {
   const partner = object.partner === null ? null : scene.objects[object.partner];
-  const unit = data.live?.unit === 's' || data.geometry === 'events' ? 's apart' : 'IoU';
-  const apart = object.iou === null ? '' : unit === 'IoU' ? `IoU ${object.iou.toFixed(2)}` : `${object.iou.toFixed(2)} s apart`;
-  const parts = [
-    OUTCOMES[outcome][0],
-    data.classes.length > 1 ? className(object.label) : '',
-    object.score === null ? '' : `score ${object.score.toFixed(3)}`,
-    outcome === 'class' && partner ? `truth ${className(partner.label)}` : '',
-    apart,
+  const events = data.geometry === 'events';
+  const near = events ? `${object.iou?.toFixed(2)} s apart` : `IoU ${object.iou?.toFixed(2)}`;
+  const facts = [
+    data.classes.length > 1 && className(object.label),
+    object.score !== null && `score ${object.score.toFixed(3)}`,
+    object.outcome === 'class' && partner && `truth ${className(partner.label)}`,
+    events && formatClock(numbersOf(object.shape)[0]),
+    object.iou !== null && near,
   ];
-  return [el('b', {}, parts[0]), ...parts.slice(1).filter(Boolean).map(part => el('span', {}, part))];
+  return [el('b', {}, outcomeName(object.outcome, 1)), ...facts.filter(Boolean).map(fact => el('span', {}, fact))];
 }
