@@ -23,7 +23,7 @@ DIGITS = 6
 Json = dict[str, Any]
 
 
-def georeferenced(source: ExportSource[Any]) -> np.ndarray:
+def georeferenced(source: ExportSource[Any], path: Path) -> np.ndarray:
     """Which images lie somewhere on the Earth."""
     return np.array([_georeference(source, item) is not None for item in range(len(source.catalog))], bool)
 

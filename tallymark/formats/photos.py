@@ -38,7 +38,7 @@ def positions(catalog: Catalog) -> list[GpsPosition | None]:
     return found
 
 
-def with_position(source: ExportSource[Any]) -> np.ndarray:
+def with_position(source: ExportSource[Any], path: Path) -> np.ndarray:
     """Which photographs have a GPS position."""
     return np.array([one is not None for one in positions(source.catalog)], bool)
 
