@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
@@ -95,7 +96,12 @@ def format_of(name: str, geometry: type[Any]) -> ExportFormat:
     """The format of that name; a `BadInput` that lists those for a geometry, if it is none of them."""
     fitting = [one.name for one in ALL_FORMATS if one.fits(geometry)]
     if name in fitting:
-        return next(one for one in ALL_FORMATS if one.name == name)
+        chosen = next(one for one in ALL_FORMATS if one.name == name)
+        if chosen.requires is not None and find_spec(chosen.requires[0]) is None:
+            package, extra = chosen.requires
+            found, remedy = f"no {package}", f"pip install 'tallymark[{extra}]'"
+            raise BadInput(Problem("not_installed", name, found, "the package that this format needs", remedy))
+        return chosen
     known = name in [one.name for one in ALL_FORMATS]
     found = f"{name}, which holds no {geometry.noun[1]}" if known else f"'{name}'"
     remedy = nearest(name, fitting) if not known else f"choose from: {', '.join(fitting)}"

@@ -23,6 +23,7 @@ from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.detector.coders import CODERS
 from tallymark.inference.candidate_files import write_candidates
+from tallymark.formats.photos import DECIMALS, positions
 from tallymark.inference.predictor import PredictionResult
 from tallymark.io.names import output_paths
 from tallymark.io.tables import write_frame
@@ -41,12 +42,15 @@ EVENTS_ONLY = ("days", "plot", "raven", "audacity", "clips")
 def export_counts(result: PredictionResult, path: PathLike, *, gsd: float | None = None) -> pl.DataFrame:
     """Write a CSV table of counts, and return it: one row per item, or per hour of the recordings.
 
+    Photographs with a GPS position have the columns latitude, longitude (degrees), altitude_m and time.
+
     gsd: (images) ground sampling distance in metres per pixel, for densities and areas in square metres.
     """
     _check_supported(result.recipe, "counts", *(() if gsd is None else ("gsd",)))
     if _predicts_events(result.recipe):
         return _write(path, _hours(result))
-    return _write(path, measure_items(result.counted, result.candidates.size, gsd, result.counting))
+    table = measure_items(result.counted, result.candidates.size, gsd, result.counting)
+    return _write(path, _with_positions(table, result))
 
 
 def export_objects(result: PredictionResult, path: PathLike, *, gsd: float | None = None) -> pl.DataFrame:
@@ -243,6 +247,21 @@ def _predicts_events(recipe: Recipe) -> bool:
 def _hours(result: PredictionResult) -> pl.DataFrame:
     """Events per hour of each recorder."""
     return calls_per_hour(result.predictions, result.candidates.size[:, 0], result.catalog.files, result.catalog.clock)
+
+
+def _with_positions(table: pl.DataFrame, result: PredictionResult) -> pl.DataFrame:
+    """With the GPS positions of photographs, if any has one."""
+    if "image_size" not in result.recipe.names_at("prediction"):
+        return table
+    found = positions(result.catalog)
+    if not any(found):
+        return table
+    return table.with_columns(
+        pl.Series("latitude", [one and round(one.latitude, DECIMALS) for one in found], dtype=pl.Float64),
+        pl.Series("longitude", [one and round(one.longitude, DECIMALS) for one in found], dtype=pl.Float64),
+        pl.Series("altitude_m", [one and one.altitude for one in found], dtype=pl.Float64).round(1),
+        pl.Series("time", [one and (one.time or None) for one in found], dtype=pl.String),
+    )
 
 
 def _write(path: PathLike, table: pl.DataFrame) -> pl.DataFrame:

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.outputs import filling
-from tallymark.core.problems import BadInput, Problem
+from tallymark.core.problems import BadInput
 from tallymark.formats.audacity import write_audacity
 from tallymark.formats.coco_writer import export_coco_boxes, export_coco_masks
 from tallymark.formats.export_source import ExportSource
+from tallymark.formats.geojson import export_geojson_boxes, export_geojson_masks, georeferenced
 from tallymark.formats.kitti_writer import export_kitti, with_camera
 from tallymark.formats.nuscenes import write_nuscenes
+from tallymark.formats.photos import export_photos, with_position
 from tallymark.formats.raven import write_raven, write_raven_combined
 from tallymark.formats.voc_writer import export_voc
 from tallymark.formats.yolo_writer import export_yolo_boxes, export_yolo_masks
@@ -35,7 +37,8 @@ class ExportFormat:
     writers: for each geometry that it can hold, the function that writes it.
     folder: whether a folder is written; `table_endings`: of paths that name a file all the same.
     needs_media, needs_size: whether it holds the names of the media files, and the sizes of images.
-    usable: which items it can hold, and why not the others.
+    usable: which items a file or folder can hold. unusable: why not the others, what is expected, and what to do.
+    requires: a package that it needs, by its name and that of the extra that installs it.
     """
 
     name: str
@@ -44,8 +47,9 @@ class ExportFormat:
     table_endings: tuple[str, ...] = ()
     needs_media: bool = False
     needs_size: bool = False
-    usable: Callable[[ExportSource[Any]], np.ndarray] | None = None
-    unusable: str = ""
+    usable: Callable[[ExportSource[Any], Path], np.ndarray] | None = None
+    unusable: tuple[str, str, str] = ("", "", "")
+    requires: tuple[str, str] | None = None
 
     def fits(self, geometry: type[Any]) -> bool:
         """Whether objects of a geometry can be written."""
@@ -58,7 +62,7 @@ class ExportFormat:
     def write(self, source: ExportSource[Any], path: Path) -> ExportSource[Any]:
         """Write what can be written, and return what that was; its notes say what was left out."""
         if self.usable is not None:
-            source = source.keep(self.usable(source), self.unusable)
+            source = source.keep(self.usable(source, path), *self.unusable)
         if self.needs_size:
             source = source.keep(np.isfinite(source.size).all(axis=1), "could not be read")
         writer = self.writers[type(source.annotations.shapes)]
@@ -87,20 +91,23 @@ def _audacity(source: ExportSource[Events], path: Path) -> None:
     write_audacity(source.annotations, path, default_length=source.event_seconds)
 
 
+def _of_known_length(source: ExportSource[Events], path: Path) -> np.ndarray:
+    """Which recordings can be in a table: in one of all, those of known length, as times go on from one to the next."""
+    combined = path.name.lower().endswith(TABLES)
+    return np.isfinite(_seconds(source)) if combined else np.ones(len(source.catalog), bool)
+
+
 def _seconds(source: ExportSource[Events]) -> np.ndarray:
-    """The length of each recording in seconds, from its header where it is not known; a `BadInput` without it."""
+    """The length of each recording in seconds, from its header where it is not known; nan where there is none."""
     seconds = source.size[:, 0].copy()
     for item in np.flatnonzero(np.isnan(seconds)).tolist():
         path = source.catalog.path(item)
-        if path is None:
-            name = source.catalog.items.ids[item]
-            remedy = "give the recordings by --media, or name a folder for a table of each recording"
-            found, expected = "no recording", "its length, since times go on from one recording to the next"
-            raise BadInput(Problem("missing_media", source.catalog.place(item), found, expected, remedy, item=name))
         try:
-            seconds[item] = read_header(path).seconds
+            seconds[item] = np.nan if path is None else read_header(path).seconds
         except BadMedia as bad:
-            raise BadInput(source.catalog.unread(item, bad)) from None
+            if bad.transient:
+                raise BadInput(source.catalog.unread(item, bad)) from None
+            source.problems.add(source.catalog.unread(item, bad))
     return seconds
 
 
@@ -116,10 +123,46 @@ FORMATS: tuple[ExportFormat, ...] = (
         folder=True,
         needs_media=True,
         usable=with_camera,
-        unusable="have no sweep, pose or calibration",
+        unusable=("have no sweep, pose or calibration", "sweeps with a calibration", "name the folder that has them"),
     ),
     ExportFormat("nuscenes", {Cuboids: _nuscenes}),
-    ExportFormat("raven", {Events: _raven}, folder=True, table_endings=TABLES),
+    ExportFormat(
+        "raven",
+        {Events: _raven},
+        folder=True,
+        table_endings=TABLES,
+        usable=_of_known_length,
+        unusable=(
+            "have no recording, whose length one table of all needs",
+            "recordings, since times go on from one to the next",
+            "give them by --media FOLDER, or name a folder for a table of each",
+        ),
+    ),
     ExportFormat("audacity", {Events: _audacity}, folder=True),
+    ExportFormat(
+        "geojson",
+        {Boxes: export_geojson_boxes, Masks: export_geojson_masks},
+        needs_media=True,
+        needs_size=True,
+        usable=georeferenced,
+        unusable=(
+            "have no georeference",
+            "GeoTIFF images, or images with a world file and a .prj file",
+            "georeference them; for photographs with a GPS position, write photos",
+        ),
+        requires=("rasterio", "geo"),
+    ),
+    ExportFormat(
+        "photos",
+        {Boxes: export_photos, Masks: export_photos},
+        needs_media=True,
+        needs_size=True,
+        usable=with_position,
+        unusable=(
+            "have no GPS position",
+            "photographs with a GPS position in their EXIF metadata",
+            "write geojson for georeferenced images, or use the photographs as the camera wrote them",
+        ),
+    ),
 )
 """All formats but tables of measurements, which are no annotations."""

@@ -73,8 +73,11 @@ class ExportSource(Generic[G]):
         annotations = self.annotations.reindex(catalog.items)
         return replace(self, annotations=annotations, catalog=catalog, size=self.size[items], counted=counted)
 
-    def keep(self, known: np.ndarray, reason: str) -> ExportSource[G]:
-        """Without the items where `known` is false, which a note counts; a `BadInput` if there is no other."""
+    def keep(self, known: np.ndarray, reason: str, expected: str = "", remedy: str = "") -> ExportSource[G]:
+        """Without the items where `known` is false, which a note counts; a `BadInput` if there is no other.
+
+        reason: what is wrong with the others. expected, remedy: what a problem says.
+        """
         if known.all():
             return self
         left = self.catalog.items.ids.filter(pl.Series(~known))
@@ -82,9 +85,9 @@ class ExportSource(Generic[G]):
         found = f"{len(left)} of {len(known)} {noun}s {reason}: {', '.join(left.head(SHOWN))}"
         found += ", …" if len(left) > SHOWN else ""
         if not known.any():
-            remedy = "nothing is left to write: name the folder that has their files"
-            problem = Problem("unread_items", str(self.catalog.root), found, f"{noun}s that can be read", remedy)
-            self.problems.add(problem)
+            expected = expected or f"{noun}s that can be read"
+            remedy = remedy or "nothing is left to write: name the folder that has their files"
+            self.problems.add(Problem("nothing_to_write", str(self.catalog.root), found, expected, remedy))
             raise BadInput(self.problems)
         return replace(
             self.select(np.flatnonzero(known)), notes=(*self.notes, f"{found}; not written, not even as empty")

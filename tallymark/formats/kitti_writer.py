@@ -3,11 +3,12 @@
 Sweeps of a KITTI data set keep their calibration. Others have no KITTI camera, and get one that stands at the lidar,
 looks along its x axis, and is level: KITTI's boxes turn about the camera's vertical axis only, so that they stay exact
 where a lidar is tilted, and the calibration holds the tilt. Without poses it only exchanges the axes. Such a camera has
-no image: the 2D box of every label is -1.
+no image: the 2D box of every label is -1. With a KITTI calibration it is that of the projected 3D box.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
 from tallymark.formats.export_source import ExportSource
 from tallymark.formats.kitti import CALIBRATION_FOLDER, LABEL_FOLDER, calibrations_of, read_calibration
+from tallymark.formats.parsing import parse_float
 from tallymark.geometry import Cuboids
 from tallymark.geometry.poses import yaw_from_quaternion
 from tallymark.io.archives import read_bytes
@@ -28,6 +30,10 @@ AXES = np.array([[0.0, -1, 0], [0, 0, -1], [1, 0, 0]])
 RIDDEN = {"bicycle": "Cyclist"}
 """KITTI counts riders as what they ride."""
 NO_BOX = "-1 -1 -1 -1"
+NEAR = 0.1
+"""Metres before the camera from which on a corner is projected."""
+Camera = tuple[np.ndarray, str, np.ndarray | None]
+"""(4, 4) from the frame of boxes to the camera, the text of a calibration, and (3, 4) from the camera to its image."""
 
 
 def export_kitti(source: ExportSource[Cuboids], folder: Path) -> None:
@@ -43,9 +49,9 @@ def export_kitti(source: ExportSource[Cuboids], folder: Path) -> None:
         camera = camera_of(item)
         if camera is None:
             raise ValueError("an item without a camera: leave it out by `with_camera`")
-        to_camera, calibration = camera
+        to_camera, calibration, projection = camera
         own = np.arange(objects.offsets[item], objects.offsets[item + 1])
-        rows = _rows(objects.shapes.take(own), to_camera)
+        rows = _rows(objects.shapes.take(own), to_camera, projection)
         scores = (
             [""] * len(own) if objects.score is None else [f" {score:.6g}" for score in objects.scores[own].tolist()]
         )
@@ -57,13 +63,13 @@ def export_kitti(source: ExportSource[Cuboids], folder: Path) -> None:
         write_text(folder / CALIBRATION_FOLDER / path.name, calibration, sync=False)
 
 
-def with_camera(source: ExportSource[Cuboids]) -> np.ndarray:
+def with_camera(source: ExportSource[Cuboids], path: Path) -> np.ndarray:
     """Which items can be written: those with a calibration or a pose, or in a data set that has neither."""
     camera_of = _cameras(source.catalog)
     return np.array([camera_of(item) is not None for item in range(len(source.catalog))], bool)
 
 
-def _rows(boxes: Cuboids, to_camera: np.ndarray) -> list[str]:
+def _rows(boxes: Cuboids, to_camera: np.ndarray, projection: np.ndarray | None) -> list[str]:
     """alpha, 2D box, height, width, length, x, y, z and rotation_y of 3D boxes.
 
     The heading is chosen so that transformed back and projected to the ground, it has the same yaw.
@@ -76,31 +82,67 @@ def _rows(boxes: Cuboids, to_camera: np.ndarray) -> list[str]:
     x, y, z = centre.T
     alpha = np.arctan2(np.sin(turn - np.arctan2(x, z)), np.cos(turn - np.arctan2(x, z)))
     values = np.stack([boxes.height, boxes.width, boxes.length, x, y + boxes.height / 2, z, turn], axis=1)
+    flat = [NO_BOX] * len(boxes) if projection is None else _image_boxes(values, projection)
     return [
-        f"{angle:.6f} {NO_BOX} " + " ".join(f"{value:.9g}" for value in row)
-        for angle, row in zip(alpha.tolist(), values.tolist(), strict=True)
+        f"{angle:.6f} {box} " + " ".join(f"{value:.9g}" for value in row)
+        for angle, box, row in zip(alpha.tolist(), flat, values.tolist(), strict=True)
     ]
 
 
-def _cameras(catalog: Catalog) -> Callable[[int], tuple[np.ndarray, str] | None]:
-    """For an item the matrix (4, 4) from the frame of its boxes to that of a camera, and the text of a calibration."""
+def _image_boxes(values: np.ndarray, projection: np.ndarray) -> list[str]:
+    """left, top, right and bottom in pixels of 3D boxes in an image of unknown size; -1 for those behind the camera.
+
+    values: (n, 7) height, width, length, x, y, z of the bottom's centre, and rotation_y. projection: (3, 4).
+    """
+    height, width, length, x, y, z, turn = values.T[..., None]
+    along, across = length / 2 * [1, 1, -1, -1, 1, 1, -1, -1], width / 2 * [1, -1, -1, 1, 1, -1, -1, 1]
+    up = height * [0, 0, 0, 0, 1, 1, 1, 1]
+    corners = np.stack(
+        [
+            x + np.cos(turn) * along + np.sin(turn) * across,
+            y - up,
+            z - np.sin(turn) * along + np.cos(turn) * across,
+            np.ones_like(along),
+        ]
+    )
+    column, row, depth = np.einsum("ij,jnk->ink", projection, corners)
+    front = depth > NEAR
+    places = np.stack([column, row]) / np.where(front, depth, 1)
+    low = np.where(front, places, np.inf).min(axis=2).clip(0)
+    high = np.where(front, places, -np.inf).max(axis=2)
+    seen = front.any(axis=1) & (high > low).all(axis=0)
+    sides = np.stack([*low, *high], axis=1).tolist()
+    return [" ".join(f"{side:.2f}" for side in sides[at]) if seen[at] else NO_BOX for at in range(len(values))]
+
+
+def _cameras(catalog: Catalog) -> Callable[[int], Camera | None]:
+    """The camera of an item; None if it has neither a pose nor a calibration that can be read."""
     drive = catalog.drive
     own = {} if drive is not None else calibrations_of(catalog)
 
-    def camera_of(item: int) -> tuple[np.ndarray, str] | None:
+    def camera_of(item: int) -> Camera | None:
         if drive is not None:
             if drive.samples[item] < 0:
                 return None
             pose = drive.pose(item)
             yaw = float(yaw_from_quaternion(pose.rotation)[0])
             level = AXES @ np.array([[np.cos(yaw), np.sin(yaw), 0], [-np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
-            return _rigid(level, -level @ pose.translation[0]), _calibration(level @ pose.matrices()[0])
+            return _rigid(level, -level @ pose.translation[0]), _calibration(level @ pose.matrices()[0]), None
         if item in own:
             matrix = read_calibration(own[item], Problems())
-            return None if matrix is None else (matrix, read_bytes(own[item]).decode("utf-8", "replace"))
-        return _rigid(AXES, np.zeros(3)), _calibration(AXES)
+            text = read_bytes(own[item]).decode("utf-8", "replace")
+            return None if matrix is None else (matrix, text, _projection(text))
+        return _rigid(AXES, np.zeros(3)), _calibration(AXES), None
 
     return camera_of
+
+
+def _projection(calibration: str) -> np.ndarray | None:
+    """The matrix (3, 4) of the left colour camera; None where a calibration has none, or no camera at all."""
+    found = re.search(r"^P2:(.*)$", calibration, re.MULTILINE)
+    numbers = [parse_float(word) for word in found[1].split()] if found else []
+    matrix = np.array(numbers).reshape(3, 4) if len(numbers) == 12 else np.eye(3, 4)
+    return matrix if np.isfinite(matrix).all() and not (matrix == np.eye(3, 4)).all() else None
 
 
 def _rigid(rotation: np.ndarray, translation: np.ndarray) -> np.ndarray:

@@ -1,19 +1,25 @@
-"""Ground sampling distance (GSD) of an image, as its file states it: by GeoTIFF tags, or by the optics in EXIF."""
+"""What the header of an image states about the ground: metres per pixel by GeoTIFF tags or the optics in EXIF, the GPS
+position of the camera, and how the stored pixels are turned to be shown.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from PIL import Image
 
 from tallymark.io.archives import open_file
-from tallymark.io.images import PILLOW_ERRORS
+from tallymark.io.folders import HEIC_SUFFIXES
+from tallymark.io.images import EXIF_ORIENTATION, PILLOW_ERRORS, register_heic
 from tallymark.io.media import unreadable
 from tallymark.io.retries import may_pass, retry
 
+T = TypeVar("T")
 PIXEL_SCALE, TIE_POINT, GEO_KEYS = 33550, 33922, 34735
 """Tags of GeoTIFF 1.1: sides of a pixel, a point with known coordinates, and the keys of the coordinate system."""
 MODEL_TYPE, LINEAR_UNITS = 1024, 3076
@@ -21,7 +27,13 @@ MODEL_TYPE, LINEAR_UNITS = 1024, 3076
 METRES = {9001: 1.0, 9002: 0.3048, 9003: 1200 / 3937}
 """Metres per unit: metre, foot, US survey foot."""
 METRES_PER_DEGREE = 111_195.0
-EXIF_IFD = 0x8769
+EXIF_IFD, GPS_IFD = 0x8769, 0x8825
+TAKEN, TIME_OFFSET = 0x9003, 0x9011
+LATITUDE, LONGITUDE, ALTITUDE = (1, 2), (3, 4), (5, 6)
+"""Tags of the GPS directory: the reference (N or S, E or W, above or below the sea) and the numbers."""
+GPS_TIME, GPS_DATE = 7, 29
+DAY = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)")
+DAY_AND_TIME = re.compile(DAY.pattern + r"[ T](\d\d:\d\d:\d\d)")
 SUBJECT_DISTANCE, FOCAL_LENGTH, FOCAL_LENGTH_35MM = 0x9206, 0x920A, 0xA405
 EXIF_WIDTH, FOCAL_PLANE_RESOLUTION, FOCAL_PLANE_UNIT = 0xA002, 0xA20E, 0xA210
 MILLIMETRES = {2: 25.4, 3: 10.0, 4: 1.0}
@@ -31,22 +43,90 @@ FAR = 10_000.0
 """Distances in metres above this stand for infinity."""
 
 
+@dataclass(frozen=True)
+class GpsPosition:
+    """Where and when a photograph was taken.
+
+    latitude, longitude: degrees north and east. altitude: metres above the sea, None if unknown.
+    time: in ISO form, with Z where the satellites' time is known, else that of the camera; empty if unknown.
+    """
+
+    latitude: float
+    longitude: float
+    altitude: float | None = None
+    time: str = ""
+
+
 def ground_sampling_distance(path: Path) -> float | None:
     """Metres of ground per pixel; None where the file does not say. A `BadMedia` if the system fails to read it."""
 
-    def read() -> float | None:
+    def read(image: Image.Image) -> float | None:
+        tags: Mapping[int, Any] = getattr(image, "tag_v2", {})
+        if PIXEL_SCALE in tags:
+            return _positive(_of_geotiff(tags))
+        return _positive(_of_exif(image.getexif().get_ifd(EXIF_IFD), image.size))
+
+    return _from_header(path, read)
+
+
+def gps_position(path: Path) -> GpsPosition | None:
+    """The position in the EXIF metadata; None where the file does not say. A `BadMedia` as above."""
+    return _from_header(path, lambda image: _position(image.getexif()))
+
+
+def orientation(path: Path) -> int:
+    """How the stored pixels are turned to be shown, as EXIF counts it: 1 as they are, 6 a quarter to the right."""
+    return _from_header(path, lambda image: int(image.getexif().get(EXIF_ORIENTATION, 1))) or 1
+
+
+def _from_header(path: Path, read: Callable[[Image.Image], T | None]) -> T | None:
+    """What a function finds in the header of an image; None if it cannot be opened or says nothing."""
+    if path.suffix.lower() in HEIC_SUFFIXES:
+        register_heic()
+
+    def opened() -> T | None:
         with open_file(path) as file, Image.open(file) as image:
-            tags: Mapping[int, Any] = getattr(image, "tag_v2", {})
-            if PIXEL_SCALE in tags:
-                return _positive(_of_geotiff(tags))
-            return _positive(_of_exif(image.getexif().get_ifd(EXIF_IFD), image.size))
+            return read(image)
 
     try:
-        return retry(read)
+        return retry(opened)
     except PILLOW_ERRORS as error:
         if isinstance(error, OSError) and may_pass(error):
             raise unreadable(error) from None
         return None
+
+
+def _position(exif: Image.Exif) -> GpsPosition | None:
+    """The position that GPS tags hold; None if it is missing, out of range, or 0, 0 as cameras without a fix write."""
+    gps = exif.get_ifd(GPS_IFD)
+    latitude, longitude = _degrees(gps, LATITUDE, "S"), _degrees(gps, LONGITUDE, "W")
+    if not (abs(latitude) <= 90 and abs(longitude) <= 180) or latitude == longitude == 0:
+        return None
+    below, height = gps.get(ALTITUDE[0], 0), gps.get(ALTITUDE[1])
+    altitude = math.nan if height is None else float(height) * (-1 if below in (1, b"\x01") else 1)
+    return GpsPosition(latitude, longitude, altitude if math.isfinite(altitude) else None, _time(exif, gps))
+
+
+def _degrees(gps: Mapping[int, Any], tags: tuple[int, int], negative: str) -> float:
+    """Degrees from degrees, minutes and seconds; nan if there are none."""
+    parts = [float(part) for part in gps.get(tags[1], ())]
+    if len(parts) != 3:
+        return math.nan
+    size = parts[0] + parts[1] / 60 + parts[2] / 3600
+    return -size if str(gps.get(tags[0], "")).strip().upper().startswith(negative) else size
+
+
+def _time(exif: Image.Exif, gps: Mapping[int, Any]) -> str:
+    """When a photograph was taken, in ISO form; empty if neither the satellites nor the camera say so."""
+    day, clock = DAY.match(str(gps.get(GPS_DATE, ""))), gps.get(GPS_TIME, ())
+    if day and len(clock) == 3 and all(map(math.isfinite, map(float, clock))):
+        hours, minutes, seconds = (int(float(part)) for part in clock)
+        return f"{'-'.join(day.groups())}T{hours:02}:{minutes:02}:{seconds:02}Z"
+    own = exif.get_ifd(EXIF_IFD)
+    taken = DAY_AND_TIME.match(str(own.get(TAKEN, "")))
+    zone = str(own.get(TIME_OFFSET, "")).strip()
+    zone = zone if re.fullmatch(r"[+-]\d\d:\d\d", zone) else ""
+    return "" if taken is None else f"{'-'.join(taken.groups()[:3])}T{taken[4]}{zone}"
 
 
 def _of_geotiff(tags: Mapping[int, Any]) -> float:

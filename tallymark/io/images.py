@@ -83,7 +83,7 @@ def read_grey(path: Path) -> np.ndarray:
 def image_size(path: Path) -> tuple[int, int]:
     """Width and height from the header, in the orientation of the EXIF metadata."""
     if path.suffix.lower() in HEIC_SUFFIXES:
-        _register_heic()
+        register_heic()
 
     def read() -> tuple[int, int]:
         with open_file(path) as file, Image.open(file) as image:
@@ -148,12 +148,12 @@ def _decode_with_pillow(data: bytes) -> np.ndarray:
 def _open(data: bytes) -> Image.Image:
     """An image by Pillow, with the opener for HEIC where one is needed."""
     if data[4:8] == HEIC_MARK and data[8:12] in HEIC_BRANDS:
-        _register_heic()
+        register_heic()
     return Image.open(io.BytesIO(data))
 
 
 @cache
-def _register_heic() -> None:
+def register_heic() -> None:
     """Let Pillow open HEIC images, which needs the extra `heic`."""
     try:
         import pillow_heif

@@ -21,6 +21,8 @@ DECIMALS = 3
 """Of pixels and degrees."""
 DIGITS = 6
 """Significant digits of metres: a wheat head has a few square centimetres, a satellite image square kilometres."""
+FINE, COARSE = 0.02, 0.1
+"""Metres per pixel: below the first, areas are in square centimetres too; from the second on, ground in km2."""
 COUNTS = ("count", "count_low", "count_high")
 TENTHS = (1, 5, 9)
 """Quantiles of the areas in an item, in tenths: 10th percentile, median, 90th percentile."""
@@ -41,6 +43,8 @@ def measure_items(
     item, group (where items have one), count, and its 95 % prediction interval from count_low to count_high. With
     `gsd`: square_metres of the image and per_square_metre. Where objects have an area: area_10, area_50 and area_90,
     its 10th, 50th and 90th percentile in square pixels; with `gsd` also in square metres, as area_10_m2 and so on.
+    Of images from close by (`gsd` below 2 cm) also in square centimetres, as area_10_cm2; of those from far away (from
+    10 cm on) there are square_kilometres and per_square_kilometre.
     Unknown values are null, and so is the count of an image that could not be read.
     """
     check_gsd(gsd)
@@ -59,13 +63,21 @@ def measure_items(
         ground[~(ground > 0)] = np.nan
         density = predictions.counts / ground
         table = table.with_columns(_metres("square_metres", ground), _metres("per_square_metre", density))
+        if gsd >= COARSE:
+            large = _metres("square_kilometres", ground / 1e6), _metres("per_square_kilometre", density * 1e6)
+            table = table.with_columns(*large)
     area = MEASUREMENTS[type(predictions.shapes)].area(predictions.shapes)
     if area is None:
         return table
     quantiles = _area_quantiles(predictions, area)
     table = table.with_columns(_rounded(name, values) for name, values in quantiles.items())
     if gsd is not None:
-        table = table.with_columns(_metres(f"{name}_m2", values * gsd**2) for name, values in quantiles.items())
+        units = {"m2": 1.0, "cm2": 1e4} if gsd < FINE else {"m2": 1.0}
+        table = table.with_columns(
+            _metres(f"{name}_{unit}", values * gsd**2 * by)
+            for unit, by in units.items()
+            for name, values in quantiles.items()
+        )
     return table
 
 
@@ -77,7 +89,8 @@ def measure_objects(predictions: Annotations[G], gsd: float | None) -> pl.DataFr
     item, number (which of the item's objects), score, x and y of the centre; for boxes width, height and area, for
     rotated boxes and masks length, width, heading and area. Length is the longer side. The heading is in degrees
     clockwise from the top of the image, from 0 to below 180: bow and stern are not distinguished.
-    With `gsd` the sides and the area follow in metres, as length_m, width_m, height_m and area_m2.
+    With `gsd` the sides and the area follow in metres, as length_m, width_m, height_m and area_m2; below 2 cm per pixel
+    also area_cm2.
     Class labels have no position: item, number (1 is the most probable), label, name and score.
     Cuboids are in metres: item, number, name of the class, score, x, y, z, width, length, height and yaw.
     """
@@ -245,6 +258,8 @@ def _object_table(
     if gsd is not None:
         columns += [_metres(f"{name}_m", values * gsd) for name, values in sides.items()]
         columns.append(_metres("area_m2", area * gsd**2))
+        if gsd < FINE:
+            columns.append(_metres("area_cm2", area * gsd**2 * 1e4))
     return pl.DataFrame(columns)
 
 

@@ -41,11 +41,14 @@ def test_items_with_a_ground_sampling_distance() -> None:
     assert table.columns == [
         "item", "group", "count", "count_low", "count_high", "square_metres", "per_square_metre",
         "area_10", "area_50", "area_90", "area_10_m2", "area_50_m2", "area_90_m2",
+        "area_10_cm2", "area_50_cm2", "area_90_cm2",
     ]  # fmt: skip
     assert table["group"].to_list() == ["x", "x", "y"]
     assert table["square_metres"].to_list() == [0.125, 0.125, 0.0625]
     assert table["per_square_metre"].to_list() == [88, 0, 16]
     assert table["area_50_m2"].to_list() == [pytest.approx(1.5e-4), None, pytest.approx(1.25e-5)]
+    assert table["area_50_cm2"].to_list() == [pytest.approx(1.5), None, pytest.approx(0.125)]
+    assert measure_objects(wheat(), 0.0005)["area_cm2"].max() == pytest.approx(2.75)
 
 
 def test_small_densities_are_not_rounded_away() -> None:
@@ -56,6 +59,8 @@ def test_small_densities_are_not_rounded_away() -> None:
     assert table["square_metres"].to_list() == [1327100]  # 1,327,104 to six digits
     assert table["per_square_metre"].to_list() == [pytest.approx(3 / 1327104, rel=1e-5)]
     assert table["area_50_m2"].to_list() == [900]
+    assert table["square_kilometres"].to_list() == [1.3271]
+    assert table["per_square_kilometre"].to_list() == [pytest.approx(3 / 1.327104, rel=1e-5)]
 
 
 def test_an_image_without_pixels_has_no_density() -> None:
