@@ -20,6 +20,7 @@ _MODULES = {
         "export_audacity", "export_candidates", "export_clips", "export_counts", "export_days", "export_drawings",
         "export_objects", "export_plot", "export_raven", "summarize",
     ),
+    "tallymark.api.fuse": ("fuse",),
     "tallymark.api.kit": ("kit",),
     "tallymark.api.metrics": ("export_metrics",),
     "tallymark.api.new": ("new",),
@@ -81,6 +82,7 @@ __all__ = [
     "find_models",
     "find_preset",
     "folds",
+    "fuse",
     "kit",
     "new",
     "open_model",
@@ -117,6 +119,7 @@ if TYPE_CHECKING:
         export_raven,
         summarize,
     )
+    from tallymark.api.fuse import fuse
     from tallymark.api.kit import kit
     from tallymark.api.metrics import export_metrics
     from tallymark.api.models import find_models, find_preset, open_model, predict, train

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli import board, data, kit, metrics, models, report, scores, tune
+from tallymark.cli import board, data, fuse, kit, metrics, models, report, scores, tune
 from tallymark.cli.options import problems_as_output
 from tallymark.cli.score_options import RuleCommand, ScoreCommand
 from tallymark.cli.streams import final_code, open_streams
@@ -55,6 +55,7 @@ app.command()(data.synth)
 app.command(cls=RuleCommand)(models.train)
 app.command(cls=RuleCommand)(models.predict)
 app.command(cls=RuleCommand)(tune.tune)
+app.command(cls=RuleCommand)(fuse.fuse)
 app.command(cls=ScoreCommand)(report.report)
 app.command()(kit.kit)
 app.command()(models.demo)

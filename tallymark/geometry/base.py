@@ -43,6 +43,12 @@ class Geometry(Protocol):
         size: (n, 2), width and height of each shape's item in its own units; of recordings, seconds and nan.
         """
 
+    def disjoint(self, group: np.ndarray, score: np.ndarray) -> tuple[Self, np.ndarray]:
+        """The shapes as one submission may have them, and the indices of those that are left.
+
+        group: the item of each. Masks must not share a pixel, which goes to the higher score; other shapes may overlap.
+        """
+
 
 class Spatial(Geometry, Overlapping, Protocol):
     """Shapes with an extent: boxes, rotated boxes, masks, cuboids."""

@@ -112,6 +112,10 @@ class Boxes:
         kept = np.flatnonzero((self.area > 0) & (covered <= (1 - MIN_VISIBLE) * self.area))
         return Boxes(new_left, new_top, new_right - new_left, new_bottom - new_top).take(kept), kept
 
+    def disjoint(self, group: np.ndarray, score: np.ndarray) -> tuple[Boxes, np.ndarray]:
+        """All of them, unchanged: boxes may overlap."""
+        return self, np.arange(len(self))
+
     def fuse(self, clusters: Clusters) -> Boxes:
         """The mean box of each cluster."""
         return Boxes(*map(clusters.mean, self.columns))

@@ -62,6 +62,10 @@ class Cuboids:
         """All cuboids, unchanged: a sweep has no edges."""
         return self, np.arange(len(self))
 
+    def disjoint(self, group: np.ndarray, score: np.ndarray) -> tuple[Cuboids, np.ndarray]:
+        """All of them, unchanged: cuboids may overlap."""
+        return self, np.arange(len(self))
+
     def fuse(self, clusters: Clusters) -> Cuboids:
         """The mean of centre, size and heading of each cluster.
 

@@ -7,6 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from tallymark.geometry.clusters import Clusters
+from tallymark.geometry.pairs import Pairs, ragged
+
 
 @dataclass(frozen=True, eq=False)
 class Events:
@@ -51,6 +54,26 @@ class Events:
     def clip(self, size: np.ndarray) -> tuple[Events, np.ndarray]:
         """Times clipped to recordings of `size[:, 0]` seconds; no event is dropped."""
         return replace(self, time=np.clip(self.time, 0, size[:, 0])), np.arange(len(self))
+
+    def fuse(self, clusters: Clusters) -> Events:
+        """The mean time and length of each cluster."""
+        length = None if self.length is None else clusters.mean(self.length)
+        return Events(clusters.mean(self.time), length, self.weak)
+
+    def close(self, group: np.ndarray, seconds: float) -> Pairs:
+        """Pairs of the same group that are at most so many seconds apart, in both orders.
+
+        In place of an IoU, they have how close they are: 1 at the same time, above 0 at the largest distance.
+        """
+        order, first, last = self.windows(self, group, group, seconds)
+        chunks = [(row, order[index]) for row, index in ragged(first, last)]
+        one, other = (np.concatenate([chunk[side] for chunk in chunks] or [np.empty(0, np.int64)]) for side in (0, 1))
+        reach = np.full(len(one), seconds * (1 + 1e-9) + 1e-9)
+        return Pairs(one, other, reach - np.abs(self.time[one] - self.time[other]), reach)
+
+    def disjoint(self, group: np.ndarray, score: np.ndarray) -> tuple[Events, np.ndarray]:
+        """All events, unchanged: they may be at the same time."""
+        return self, np.arange(len(self))
 
     def windows(
         self, other: Events, group: np.ndarray, other_group: np.ndarray, buffer: float

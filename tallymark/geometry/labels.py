@@ -50,6 +50,9 @@ class Labels:
     def clip(self, size: np.ndarray) -> tuple[Labels, np.ndarray]:
         return self, np.arange(len(self))
 
+    def disjoint(self, group: np.ndarray, score: np.ndarray) -> tuple[Labels, np.ndarray]:
+        return self, np.arange(len(self))
+
     def transform(self, matrix: np.ndarray, height: int, width: int) -> tuple[Labels, np.ndarray]:
         return self, np.arange(len(self))
 

@@ -111,8 +111,30 @@ class Masks:
         return self, np.arange(len(self))
 
     def fuse(self, clusters: Clusters) -> Masks:
-        """The mask of each cluster's leader."""
-        return self.take(clusters.leader)
+        """The pixels that more than half of each cluster has, by weight; at exactly half, its leader decides."""
+        mask, address = self.pixels()
+        size = self.shape[0] * self.shape[1]
+        share = clusters.share.astype(float)
+        share[clusters.leader] += 1e-9
+        place, at = np.unique(clusters.cluster[mask] * size + address, return_inverse=True)
+        kept = place[np.bincount(at, share[mask], minlength=len(place)) > 0.5]
+        return Masks.from_pixels(kept // size, kept % size, len(clusters.leader), self.shape)
+
+    def disjoint(self, group: np.ndarray, score: np.ndarray) -> tuple[Masks, np.ndarray]:
+        """The masks without the pixels that one of higher score has, and the indices of those that are left.
+
+        group: the image of each. Of equal scores, the earlier one counts.
+        """
+        rank = np.empty(len(self), np.int64)
+        rank[np.argsort(-score, kind="stable")] = np.arange(len(self))
+        mask, address = self.pixels()
+        order = np.lexsort([rank[mask], address, group[mask]])
+        first = np.ones(len(order), bool)
+        first[1:] = (np.diff(address[order]) != 0) | (np.diff(group[mask[order]]) != 0)
+        own = np.sort(order[first])
+        masks = Masks.from_pixels(mask[own], address[own], len(self), self.shape)
+        kept = np.flatnonzero(masks.area > 0)
+        return masks.take(kept), kept
 
     def transform(self, matrix: np.ndarray, height: int, width: int) -> tuple[Masks, np.ndarray]:
         """The masks in a crop of this size, by nearest-neighbour resampling."""

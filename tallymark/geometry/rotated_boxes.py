@@ -87,6 +87,10 @@ class RotatedBoxes:
         row = (region.left + region.width / 2, region.top + region.height / 2, region.width, region.height, 0.0)
         return intersection_area(RotatedBoxes.of(np.tile(row, (len(self), 1))), self)
 
+    def disjoint(self, group: np.ndarray, score: np.ndarray) -> tuple[RotatedBoxes, np.ndarray]:
+        """All of them, unchanged: rectangles may overlap."""
+        return self, np.arange(len(self))
+
     def fuse(self, clusters: Clusters) -> RotatedBoxes:
         """The mean of centre, sides and direction of each cluster.
 

@@ -41,17 +41,24 @@ def fuse_overlapping(detections: Annotations[S], method: Method, iou_threshold: 
     if method == "soft_nms":
         scores = _decay_scores(pairs, detections.scores, iou_threshold)
         return _sort_by_score(detections, np.arange(len(detections)), shapes, scores)
-    rank = np.empty(len(detections), np.int64)
-    rank[np.argsort(-detections.scores, kind="stable")] = np.arange(len(detections))
+    clusters = find_clusters(pairs, detections.scores, iou_threshold)
+    fused = shapes.take(clusters.leader) if method == "nms" else shapes.fuse(clusters)
+    return _sort_by_score(detections, clusters.leader, fused, detections.score)
+
+
+def find_clusters(pairs: Pairs, score: np.ndarray, iou_threshold: float) -> Clusters:
+    """Detections around those that greedy NMS keeps, each with the kept one of higher score that it overlaps most.
+
+    pairs: of neighbouring detections, in both orders. Shares in a cluster are proportional to the scores.
+    """
+    rank = np.empty(len(score), np.int64)
+    rank[np.argsort(-score, kind="stable")] = np.arange(len(score))
     chosen = (rank[pairs.first] < rank[pairs.second]) & (pairs.iou > iou_threshold)
     higher, lower, iou = pairs.first[chosen], pairs.second[chosen], pairs.iou[chosen]
-    is_kept = _suppress(higher, lower, len(detections))
+    is_kept = _suppress(higher, lower, len(score))
     kept = np.flatnonzero(is_kept)
-    if method == "nms":
-        return _sort_by_score(detections, kept, shapes.take(kept), detections.score)
     leader = _assign_leaders(higher, lower, iou, rank, is_kept)
-    clusters = Clusters.of(np.searchsorted(kept, leader), kept, detections.scores)
-    return _sort_by_score(detections, kept, shapes.fuse(clusters), detections.score)
+    return Clusters.of(np.searchsorted(kept, leader), kept, score)
 
 
 def _sort_by_score(detections: Annotations[S], kept: np.ndarray, shapes: S, score: np.ndarray | None) -> Annotations[S]:

@@ -65,11 +65,11 @@ def tune(
     }
     rows = search.grid(recipe, tried)
     curve = pl.DataFrame(rows, schema=[*GRID, "score"], orient="row")
-    smooth = _smooth(np.array([row[3] for row in rows]).reshape([len(values) for values in tried.values()]))
-    if np.isnan(smooth).all():  # the rule has no number for these items, so no setting is better than another
+    smoothed = smooth(np.array([row[3] for row in rows]).reshape([len(values) for values in tried.values()]))
+    if np.isnan(smoothed).all():  # the rule has no number for these items, so no setting is better than another
         return Tuning(recipe, before, curve)
     best = np.nanargmax if before.better == "higher" else np.nanargmin
-    chosen = dict(zip(GRID, map(float, rows[int(best(smooth))][:3]), strict=True))
+    chosen = dict(zip(GRID, map(float, rows[int(best(smoothed))][:3]), strict=True))
     tuned = recipe.replace(**chosen, class_thresholds=recipe.class_thresholds if "class_thresholds" in fixed else "")
     if "mask_scale" in space:
         tuned, more = _tune_mask_scale(search, tuned, space["mask_scale"], best)
@@ -124,7 +124,7 @@ def _tune_mask_scale(
         {**{name: fixed[name] for name in GRID}, "score": score, "mask_scale": scale}
         for scale, score in zip(scales, scores.tolist(), strict=True)
     ]
-    return recipe.replace(mask_scale=scales[int(best(_smooth(scores)))]), pl.DataFrame(rows)
+    return recipe.replace(mask_scale=scales[int(best(smooth(scores)))]), pl.DataFrame(rows)
 
 
 def _tune_classes(search: Search, recipe: Recipe, best: Callable[[np.ndarray], np.intp]) -> tuple[Recipe, pl.DataFrame]:
@@ -142,7 +142,7 @@ def _tune_classes(search: Search, recipe: Recipe, best: Callable[[np.ndarray], n
         tried = [recipe.replace(class_thresholds=_listed(thresholds | {name: one})) for one in CLASS_THRESHOLDS]
         scores = search.each(tried)
         rows += [(name, one, score) for one, score in zip(CLASS_THRESHOLDS, scores.tolist(), strict=True)]
-        thresholds[name] = CLASS_THRESHOLDS[int(best(_smooth(scores)))]
+        thresholds[name] = CLASS_THRESHOLDS[int(best(smooth(scores)))]
     schema = {"class": pl.String, "score_threshold": pl.Float64, "score": pl.Float64}
     return recipe.replace(class_thresholds=_listed(thresholds)), pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -151,11 +151,11 @@ def _listed(thresholds: dict[str, float]) -> str:
     return ", ".join(f"{name} {threshold:g}" for name, threshold in thresholds.items())
 
 
-def _smooth(scores: np.ndarray) -> np.ndarray:
+def smooth(scores: np.ndarray) -> np.ndarray:
     """Each score averaged with its neighbours along the last axis, so that no single lucky setting wins."""
     wide = np.pad(scores, [(0, 0)] * (scores.ndim - 1) + [(1, 1)], mode="edge")
-    smooth: np.ndarray = (wide[..., :-2] + 2 * wide[..., 1:-1] + wide[..., 2:]) / 4
-    return smooth
+    averaged: np.ndarray = (wide[..., :-2] + 2 * wide[..., 1:-1] + wide[..., 2:]) / 4
+    return averaged
 
 
 def cross_tune(
