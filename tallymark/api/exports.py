@@ -104,7 +104,16 @@ def export_clips(result: PredictionResult, folder: PathLike, *, per_kind: int = 
     threshold = result.recipe.score_threshold
     objects, problems = result.candidates.objects, result.problems
     with filling(folder) as unfinished:
-        return write_clips(result.catalog, objects, threshold, config, unfinished, each=per_kind, problems=problems)
+        return write_clips(
+            result.catalog,
+            objects,
+            threshold,
+            config,
+            unfinished,
+            each=per_kind,
+            problems=problems,
+            challenge=result.metadata.challenge,
+        )
 
 
 def export_drawings(result: PredictionResult, folder: PathLike) -> list[Path]:

@@ -12,10 +12,12 @@ import numpy as np
 import polars as pl
 
 from tallymark.api.acknowledgements import against_rules, write_acknowledgements
+from tallymark.api.corrections import correct_catalog, correct_result, read_files, record_of
 from tallymark.api.data import PathLike, read
 from tallymark.api.predictions import CLIPS, write_held_out
 from tallymark.api.score import write
 from tallymark.api.submission_rows import expected_rows
+from tallymark.api.training_reports import write_reports
 from tallymark.core.humanize import plural
 from tallymark.core.options import parse_options
 from tallymark.core.outputs import writing
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
     from tallymark.training.train import TrainingResult
 
 Options = Mapping[str, Any]
-REPORT = "report.html"
-"""The page about the held-out predictions of a training, in its run."""
 
 
 def train(
@@ -55,6 +55,7 @@ def train(
     threads: int | None = None,
     resume: bool = False,
     exclude: PathLike | None = None,
+    corrections: Sequence[PathLike] = (),
     extra_data: Sequence[PathLike] = (),
     pseudo: PathLike | None = None,
     fold_table: PathLike | None = None,
@@ -74,6 +75,8 @@ def train(
     threads: CPU threads; by default as many as there are free cores.
     resume: continue from the last checkpoint in `out`.
     exclude: a CSV list of items and objects to ignore.
+    corrections: files that a review page saved: objects marked wrong are removed, right and missed ones added. An
+        unlabelled item is trained on if its review is complete.
     pseudo: a folder whose unlabelled items are pseudo-labelled by the run that the recipe names as `weights`.
     fold_table: a CSV table of folds, as `folds` makes it; by default new ones are made.
     gsd: (images) ground sampling distance in metres per pixel; by default it is read from the files, where they say.
@@ -98,7 +101,9 @@ def train(
     if minutes is not None and not minutes > 0:
         remedy = "give e.g. 10, or leave it out"
         raise BadInput(Problem("bad_option", "train", f"minutes={minutes:g}", "a number above 0", remedy))
+    reviews = read_files(what, corrections)
     catalog = read(name, folder, exclude=exclude, **given).with_media()
+    catalog, annotated = correct_catalog(what, catalog, reviews)
     problems = Problems(EVERY)
     _report_missing_inputs(catalog, chosen, problems)
     also = [read(name, path, **given).with_media() for path in extra_data]
@@ -107,6 +112,7 @@ def train(
     if pseudo is not None:
         also.append(_pseudo_labelled(chosen.weights, name, pseudo, given, problems))
     warnings = against_rules(what, chosen.weights, extra_data, pseudo, folder)
+    warnings.merge(annotated)
     problems.merge(warnings)
     classes = () if catalog.truth is None else catalog.truth.classes
     plan = training.TrainingPlan(
@@ -123,6 +129,7 @@ def train(
         problems=problems,
         baseline=what.baseline,
         gsd=gsd,
+        corrections=record_of(reviews),
         against_rules=tuple(f"{one.found} ({one.file})" for one in warnings),
     )
     with writing(remedy="free some space or check the disk, then resume: the same command with --resume"):
@@ -130,7 +137,7 @@ def train(
         if result is not None:
             write_acknowledgements(Path(out), what, chosen, folder, extra_data, pseudo, warnings)
             result.problems.merge(_write_held_out(result, name, given))
-            _write_reports(name, result, given)
+            write_reports(name, result, given)
     return result
 
 
@@ -169,55 +176,6 @@ def _with_changes(preset: Recipe, changes: Options) -> Recipe:
         found, expected = f"task={recipe.task}", f"{preset.task}, as in the truth of the challenge"
         raise BadInput(Problem("bad_option", "recipe", found, expected, "leave it out"))
     return recipe
-
-
-def _write_reports(name: str, result: TrainingResult, rule_options: Options) -> None:
-    """The report of the held-out predictions, the label errors of a classifier, the recall curve of an event detector.
-
-    They are pages and tables in the run.
-    """
-    from tallymark.api.report import report_training
-
-    report_training(name, result, result.run.folder / REPORT, rule_options)
-    if CODERS[result.tuning.recipe.task].ranked:
-        _write_label_errors(result)
-    if result.curve is not None:
-        from tallymark.reporting.call_pages import write_recall_page
-
-        threshold = result.tuning.recipe.score_threshold
-        folder = result.run.folder
-        write_recall_page(result.curve, threshold, folder / "recall.html", title=f"Recall of {folder}")
-
-
-def _write_label_errors(result: TrainingResult) -> None:
-    """Which labels are probably wrong, and how often those of each class agree with the held-out predictions."""
-    from tallymark.inference.label_errors import agreement, find_label_errors
-    from tallymark.io.tables import write_frame
-    from tallymark.reporting.label_errors import write_label_errors
-    from tallymark.scoring.by_class import Confusions
-
-    candidates = result.candidates
-    readable = candidates.readable
-    catalog = result.evaluated.select(readable)
-    if catalog.truth is None or not len(catalog):
-        return
-    label = catalog.truth.shapes.label[catalog.truth.offsets[:-1]]
-    classes = catalog.truth.classes
-    probabilities = candidates.probabilities[readable]
-    folder = result.run.folder
-    write_frame(folder / "agreement.csv", agreement(probabilities, label, classes))
-    signs = None if result.noise is None else result.noise.select(readable)
-    errors = find_label_errors(probabilities, label, catalog.items, classes, most=len(catalog), signs=signs)
-    write_frame(folder / "label_errors.csv", errors)
-    confusions = result.score.analyses.get("confusions")
-    write_label_errors(
-        catalog,
-        errors,
-        folder / "label_errors.html",
-        title=f"Suspected label errors in {catalog.root}",
-        classes=result.score.classes,
-        confused_labels=confusions.table if isinstance(confusions, Confusions) else None,
-    )
 
 
 def _pseudo_labelled(run: str, name: str, folder: PathLike, rule_options: Options, problems: Problems) -> Catalog:
@@ -268,6 +226,7 @@ def predict(
     gsd: float | None = None,
     journal: PathLike | None = None,
     minutes: float | None = None,
+    corrections: Sequence[PathLike] = (),
     rule_options: Options | None = None,
     **recipe: object,
 ) -> PredictionResult:
@@ -288,6 +247,8 @@ def predict(
     journal: a folder that caches raw predictions, so that runs resume and thresholds can be changed instantly.
     minutes: a time limit for all of it. To keep it, test-time augmentation is reduced; if that is not enough, the items
         that are left are empty in the submission. The result says which.
+    corrections: files that a review page saved: predictions marked wrong are removed, those marked right are kept even
+        below the threshold, and missed objects are added with score 1.
     recipe: fields to change, e.g. `tta=8` or `score_threshold=0.4`.
 
     Examples
@@ -301,6 +262,7 @@ def predict(
     given = dict(rule_options or {})
     check_gsd(gsd)
     _check_form(name, form)
+    reviews = read_files(challenge(name), corrections)
     refuse_outputs([out], filled=[journal], force=True)
     notes: list[str] = []
     changes = dict(recipe)
@@ -333,7 +295,7 @@ def predict(
     if out is not None and CODERS[predictor.metadata.recipe.task].common_size:
         refuse_sizes(catalog, what.mask_shape(parsed))
     cache = None if journal is None else Path(journal)
-    result = only_read(predictor.predict(catalog, cache, limit, gsd, **changes))
+    result = correct_result(only_read(predictor.predict(catalog, cache, limit, gsd, **changes)), reviews)
     result.problems.merge(catalog.notes if rows is None else every.notes)
     if rows is not None:
         rows.report_missing(result.problems)

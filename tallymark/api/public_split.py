@@ -63,7 +63,7 @@ def public_private(
         group = stated_groups(answers.items) if listed is None else _groups_in(name, listed, answers.items, notes)
         if listed is None and answers.items.group is None:
             notes.remarks.append(NO_GROUPS)
-    public = split_public(answers.items, group, strata_of(answers), public_share, seed, str(truth))
+    public = split_public(group, strata_of(answers), answers.counts, public_share, seed, str(truth))
     return PublicPrivate(answers.items, public, group, answers.counts, notes)
 
 

@@ -14,6 +14,7 @@ from tallymark.cli.options import (
     Force,
     Json,
     Name,
+    Reviews,
     Rule,
     Threads,
     assignments_of,
@@ -46,6 +47,7 @@ def train(
     threads: Threads = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")] = False,
     exclude: Exclude = None,
+    corrections: Reviews = None,
     extra_data: Annotated[list[Path] | None, typer.Option(help="Another data set to train on. Repeatable.")] = None,
     pseudo: Annotated[
         Path | None,
@@ -68,7 +70,7 @@ def train(
         from tallymark.api.models import train as run_train
         from tallymark.core.planned_outputs import refuse_outputs
 
-        refuse_outputs(filled=[out], inputs=[folder, exclude, *(extra_data or ()), pseudo, folds])
+        refuse_outputs(filled=[out], inputs=[folder, exclude, *(corrections or ()), *(extra_data or ()), pseudo, folds])
         result = run_train(
             challenge,
             folder,
@@ -78,6 +80,7 @@ def train(
             threads=threads,
             resume=resume,
             exclude=exclude,
+            corrections=corrections or (),
             extra_data=extra_data or (),
             pseudo=pseudo,
             fold_table=folds,
@@ -141,6 +144,7 @@ def predict(
         float | None,
         typer.Option(min=0.01, help="Time limit in minutes: test-time augmentation is dropped first, then items."),
     ] = None,
+    corrections: Reviews = None,
     runtime: Annotated[str, typer.Option(help="onnxruntime, or openvino (faster on most CPUs).")] = "onnxruntime",
     threads: Threads = None,
     rule: Rule = None,
@@ -262,7 +266,7 @@ def predict(
             [raven, audacity, *exported_folders],
             filled=[clips, draw, journal],
             replaced=incomplete_outputs(journal, outputs),
-            inputs=[model, folder, sample],
+            inputs=[model, folder, sample, *(corrections or ())],
             force=force,
         )
         predictor = open_model(model, chosen, threads)
@@ -294,6 +298,7 @@ def predict(
             gsd=gsd,
             journal=journal,
             minutes=minutes,
+            corrections=corrections or (),
             rule_options=assignments_of(rule),
             **changes_of(recipe, run_predict),
         )

@@ -58,6 +58,10 @@ Exclude = Annotated[
     Path | None,
     typer.Option(help="CSV list of items and objects to ignore, as `tallymark check --out` writes it."),
 ]
+Reviews = Annotated[
+    list[Path] | None,
+    typer.Option("--corrections", help="corrections.json, as a review page saves it. Repeatable."),
+]
 Threads = Annotated[
     int | None,
     typer.Option(min=1, max=1024, help="CPU threads. Default: as many as there are free cores.", show_default=False),

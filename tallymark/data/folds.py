@@ -108,7 +108,7 @@ def make_folds(
         found, expected = f"{len(members)} groups among {len(chosen)} items", f"at least {count}, one for each fold"
         raise BadInput(Problem("too_few_groups", str(catalog.root), found, expected, "ask for fewer folds"))
     stratum = strata(chosen)
-    fold = assign_groups(item_group, stratum, np.zeros(count), seed)
+    fold = assign_groups(group_table(item_group, stratum), np.zeros(count), seed)
     return Folds(chosen.items, fold[item_group], group, _objects(chosen))
 
 
@@ -168,15 +168,22 @@ def _objects(catalog: Catalog) -> np.ndarray:
     return np.zeros(len(catalog), np.int64) if catalog.truth is None else catalog.truth.counts
 
 
-def assign_groups(item_group: np.ndarray, stratum: np.ndarray, shares: np.ndarray, seed: int) -> np.ndarray:
-    """A part for each group: the largest group first, greedily balanced over all strata.
+def group_table(item_group: np.ndarray, stratum: np.ndarray) -> np.ndarray:
+    """The share that each group has of each stratum, and in the last column of all items.
 
-    item_group, stratum: of each item, numbered from 0. shares: of each part among the items; zeros: all alike.
+    item_group, stratum: of each item, numbered from 0.
     """
     table = np.zeros((int(item_group.max(initial=-1)) + 1, int(stratum.max(initial=0)) + 2))
     np.add.at(table, (item_group, stratum), 1)
-    table[:, -1] = table[:, :-1].sum(axis=1)  # all items of the group
-    table = table / np.maximum(table.sum(axis=0), 1)
+    table[:, -1] = table[:, :-1].sum(axis=1)
+    return table / np.maximum(table.sum(axis=0), 1)
+
+
+def assign_groups(table: np.ndarray, shares: np.ndarray, seed: int) -> np.ndarray:
+    """A part for each group of a table: the largest group first, greedily balanced over all columns.
+
+    shares: of each part; zeros: all alike.
+    """
     order = np.random.default_rng(seed).permutation(len(table))
     order = order[np.argsort(-table[order].max(axis=1), kind="stable")]
     excess = np.tile(-shares[:, None], table.shape[1])  # what each part has of a stratum, beyond its share

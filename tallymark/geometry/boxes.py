@@ -9,6 +9,7 @@ import numpy as np
 
 from tallymark.geometry.affine import MIN_VISIBLE, Region, transform_extents
 from tallymark.geometry.clusters import Clusters
+from tallymark.geometry.coincidence import Coincidences, numbers_in, overlapping_shapes
 from tallymark.geometry.pairs import Extent, Pairs, overlapping
 
 SMALLEST_SIDE = 1.0
@@ -131,3 +132,15 @@ class Boxes:
     def pairs(self, other: Boxes, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
         """Pairs of the same group with IoU >= `least` and above 0."""
         return overlapping(self, other, group, other_group, least)
+
+    def from_json(self, value: object) -> Boxes:
+        """A box of the list x, y, width, height."""
+        return Boxes.of(np.array([numbers_in(value, "x y width height", (2, 3))]))
+
+    def coincide(self, other: Boxes, group: np.ndarray, other_group: np.ndarray) -> Coincidences:
+        """Pairs of the same group with an IoU above one half."""
+        return overlapping_shapes(self, other, group, other_group)
+
+    def beside(self, added: Boxes, group: np.ndarray, added_group: np.ndarray) -> tuple[Boxes, np.ndarray]:
+        """The added boxes as they are: boxes may overlap."""
+        return added, np.arange(len(added))

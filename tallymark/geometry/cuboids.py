@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tallymark.geometry.clusters import Clusters
+from tallymark.geometry.coincidence import Coincidences, numbers_in, overlapping_shapes
 from tallymark.geometry.pairs import Extent, Pairs, overlapping
 from tallymark.geometry.rotated_boxes import RotatedBoxes, intersection_area
 
@@ -110,3 +111,15 @@ class Cuboids:
     def pairs(self, other: Cuboids, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
         """Pairs of the same group with IoU >= `least` and above 0."""
         return overlapping(self, other, group, other_group, least)
+
+    def from_json(self, value: object) -> Cuboids:
+        """A cuboid of the list x, y, z, width, length, height, yaw."""
+        return Cuboids.of(np.array([numbers_in(value, "x y z width length height yaw", (3, 4, 5))]))
+
+    def coincide(self, other: Cuboids, group: np.ndarray, other_group: np.ndarray) -> Coincidences:
+        """Pairs of the same group with an IoU above one half."""
+        return overlapping_shapes(self, other, group, other_group)
+
+    def beside(self, added: Cuboids, group: np.ndarray, added_group: np.ndarray) -> tuple[Cuboids, np.ndarray]:
+        """The added cuboids as they are: cuboids may overlap."""
+        return added, np.arange(len(added))

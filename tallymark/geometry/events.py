@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tallymark.geometry.clusters import Clusters
+from tallymark.geometry.coincidence import COINCIDENT_SECONDS, Coincidences, numbers_in
 from tallymark.geometry.pairs import Pairs, ragged
 
 
@@ -110,6 +111,25 @@ class Events:
             nearer = apart < seconds[inside]
             index[inside[nearer]], seconds[inside[nearer]] = one[nearer], apart[nearer]
         return index, seconds
+
+    def from_json(self, value: object) -> Events:
+        """An event of its time in seconds, alone or in a list."""
+        [time] = numbers_in(value if isinstance(value, list) else [value], "time")
+        if time < 0:
+            raise ValueError("a time of 0 s or more")
+        return Events(np.array([time]))
+
+    def coincide(self, other: Events, group: np.ndarray, other_group: np.ndarray) -> Coincidences:
+        """Pairs of the same group that are at most 1.5 s apart."""
+        order, first, last = self.windows(other, group, other_group, COINCIDENT_SECONDS)
+        chunks = [(np.empty(0, np.int64), np.empty(0, np.int64)), *ragged(first, last)]
+        own, position = (np.concatenate(column) for column in zip(*chunks, strict=True))
+        others = order[position]
+        return Coincidences(own, others, -np.abs(self.time[own] - other.time[others]))
+
+    def beside(self, added: Events, group: np.ndarray, added_group: np.ndarray) -> tuple[Events, np.ndarray]:
+        """The added events as they are: events have no extent."""
+        return added, np.arange(len(added))
 
 
 def _in_group(group: np.ndarray, time: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tallymark.geometry.affine import MIN_VISIBLE, Region, transform_extents
 from tallymark.geometry.clusters import Clusters
+from tallymark.geometry.coincidence import Coincidences, numbers_in, overlapping_shapes
 from tallymark.geometry.pairs import Extent, Pairs, overlapping, ragged
 
 
@@ -311,6 +312,57 @@ class Masks:
     def collisions(self, group: np.ndarray) -> Pairs:
         """Pairs of masks of one group (image) that share a pixel, the earlier first."""
         return overlapping(self, self, group, group, symmetric=False, among_themselves=True)
+
+    def from_json(self, value: object) -> Masks:
+        """A mask of RLE text, "start length …" with pixel 1 first, or the rectangle of the list x, y, width, height."""
+        return self._from_text(value) if isinstance(value, str) else self._rectangle(value)
+
+    def _from_text(self, text: str) -> Masks:
+        words = text.split()
+        expected = "RLE text: pairs of start and length"
+        if (
+            not words
+            or len(words) % 2
+            or not all(word.isascii() and word.isdigit() and len(word) < 16 for word in words)
+        ):
+            raise ValueError(expected)
+        start, length = np.array([int(word) for word in words], np.int64).reshape(-1, 2).T
+        stop = start + length
+        height, width = self.shape
+        if start[0] < 1 or (length < 1).any() or (start[1:] < stop[:-1]).any() or stop[-1] - 1 > height * width:
+            raise ValueError(f"{expected}, ascending, of pixels of {height} x {width}")
+        return Masks(start - 1, length, np.array([0, len(start)]), self.shape)
+
+    def _rectangle(self, value: object) -> Masks:
+        x, y, across, down = numbers_in(value, "x y width height", (2, 3))
+        height, width = self.shape
+        left, right = (round(min(max(edge, 0.0), width)) for edge in (x, x + across))
+        top, bottom = (round(min(max(edge, 0.0), height)) for edge in (y, y + down))
+        if left == right or top == bottom:
+            raise ValueError(f"a rectangle in an image of {height} x {width}")
+        start = np.arange(left, right) * height + top
+        merged = bottom - top == height  # whole columns are one run
+        start = start[:1] if merged else start
+        length = np.full(len(start), (right - left) * height if merged else bottom - top)
+        return Masks(start, length, np.array([0, len(start)]), self.shape)
+
+    def coincide(self, other: Masks, group: np.ndarray, other_group: np.ndarray) -> Coincidences:
+        """Pairs of the same group with an IoU above one half."""
+        return overlapping_shapes(self, other, group, other_group)
+
+    def beside(self, added: Masks, group: np.ndarray, added_group: np.ndarray) -> tuple[Masks, np.ndarray]:
+        """The added masks without pixels that others of their image have, and the indices of those that are left."""
+        near = np.flatnonzero(np.isin(group, added_group))
+        owner, address = self.take(near).pixels()
+        added_owner, added_address = added.pixels()
+        size = self.shape[0] * self.shape[1]
+        key = added_group[added_owner] * size + added_address
+        free = ~np.isin(key, group[near][owner] * size + address)
+        first = np.zeros(len(key), bool)
+        first[np.unique(key, return_index=True)[1]] = True  # of several added ones, the first keeps a pixel
+        rest = Masks.from_pixels(added_owner[free & first], added_address[free & first], len(added), self.shape)
+        kept = np.flatnonzero(rest.area > 0)
+        return rest.take(kept), kept
 
 
 @dataclass(frozen=True, eq=False)

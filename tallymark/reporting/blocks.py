@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 from urllib.parse import quote
@@ -85,6 +85,7 @@ class Tile:
     """An image with its name, a line of facts, and the reason why it is shown.
 
     source: the image as a data URI. audio, link: URLs of a sound and of a page, relative to this one.
+    review: what a verdict on it is about, for `corrections.json`: item, number, shape, score, start and stop.
     """
 
     source: str
@@ -94,7 +95,8 @@ class Tile:
     facts: str
     reason: str
     audio: str
-    link: str
+    link: str = ""
+    review: Mapping[str, str] | None = None
 
     @classmethod
     def make(
@@ -106,11 +108,12 @@ class Tile:
         *,
         audio: str = "",
         link: str = "",
+        review: Mapping[str, str] | None = None,
     ) -> Tile:
         """From an RGB image; empty facts are omitted. `audio` and `link` are paths of files, relative to the page."""
         height, width = image.shape[:2]
         line = " · ".join(fact for fact in facts if fact)
-        return cls(data_uri(image), width, height, name, line, reason, quote(audio), quote(link))
+        return cls(data_uri(image), width, height, name, line, reason, quote(audio), quote(link), review)
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,16 @@ class Paragraph:
 
     template: ClassVar[str] = "paragraph.html.jinja"
     text: str
+
+
+@dataclass(frozen=True)
+class Review:
+    """A bar that saves the verdicts on the tiles of the page as `corrections.json`; count: of these tiles."""
+
+    template: ClassVar[str] = "review.html.jinja"
+    challenge: str
+    geometry: str
+    count: int
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from tallymark.io.media import BadMedia
 from tallymark.io.names import safe_name
 from tallymark.io.tables import write_frame
 from tallymark.modalities.audio.spectrogram import MIN_LEVEL, SpectrogramConfig, spectrogram
-from tallymark.reporting.blocks import Section, Tile, gallery
+from tallymark.reporting.blocks import Review, Section, Tile, gallery
 from tallymark.reporting.page import write_html
 
 CONTEXT = 4.0
@@ -42,6 +42,11 @@ KINDS = {
     "borderline": "Scores nearest to the threshold, on both sides. Are those above it calls, and those below it not?",
     "weakest": "The lowest scores above the threshold.",
 }
+
+KEYS = (
+    "Is the marked sound a call? Keys: right and left arrow go to the next and the previous clip, space plays it, "
+    "R is right, W wrong, U unsure, S saves. Give the file to tallymark predict or train, as --corrections."
+)
 
 
 class Clip(NamedTuple):
@@ -79,6 +84,7 @@ def write_clips(
     *,
     each: int = 10,
     problems: Problems | None = None,
+    challenge: str = "",
 ) -> pl.DataFrame:
     """Write a WAV file and a spectrogram for each clip, a list of them and a page that plays them; returns the list.
 
@@ -90,6 +96,7 @@ def write_clips(
     config: the spectrogram that the model was given.
     each: clips of each kind.
     problems: gets the recordings that the system fails to read by now.
+    challenge: that the corrections of the page are for; without it, the page only shows the clips.
 
     Columns
     -------
@@ -127,17 +134,38 @@ def write_clips(
         }
     )
     write_frame(folder / INDEX, listed)
-    _write_page(listed, [images[at] for at in written], score_threshold, folder / PAGE)
+    numbers = candidates.numbers[rows].tolist()
+    _write_page(listed, numbers, [images[at] for at in written], score_threshold, challenge, folder / PAGE)
     return listed
 
 
-def _write_page(listed: pl.DataFrame, images: Sequence[np.ndarray], score_threshold: float, out: Path) -> None:
-    """A page beside the clips that shows and plays each of them."""
+def _write_page(
+    listed: pl.DataFrame,
+    numbers: Sequence[int],
+    images: Sequence[np.ndarray],
+    score_threshold: float,
+    challenge: str,
+    out: Path,
+) -> None:
+    """A page beside the clips that shows and plays each of them, and saves what the reviewer says about them."""
     tiles: dict[str, list[Tile]] = {why: [] for why in KINDS}
-    for row, image in zip(listed.iter_rows(named=True), images, strict=True):
+    for row, number, image in zip(listed.iter_rows(named=True), numbers, images, strict=True):
         facts = [row["file"].split("_")[0], f"score {row['score']:.3f}", f"{row['timestamp']:.1f} s"]
-        tiles[row["why"]].append(Tile.make(image, row["recording"], facts, audio=row["file"]))
-    sections = [
+        time = row["timestamp"]
+        review = {
+            "item": row["recording"],
+            "number": str(number),
+            "shape": f"[{time}]",
+            "score": str(row["score"]),
+            "start": str(round(max(time - CONTEXT, 0.0), 3)),
+            "stop": str(round(time + CONTEXT, 3)),
+        }
+        tiles[row["why"]].append(
+            Tile.make(image, row["recording"], facts, audio=row["file"], review=review if challenge else None)
+        )
+    bar = [Review(challenge, "events", len(images))] if images and challenge else []
+    sections = [Section("Review", bar, KEYS)]
+    sections += [
         Section(why.capitalize(), gallery(plural(len(tiles[why]), "clip"), tiles[why], wide=True), note)
         for why, note in KINDS.items()
     ]

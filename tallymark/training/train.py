@@ -57,6 +57,7 @@ class TrainingPlan:
     against_rules: what the rules of the challenge forbid, for the record of the run.
     baseline: the trivial submission, whose score is shown beside that of the model.
     gsd: (images) ground sampling distance in metres per pixel, where the user knows it.
+    corrections: the files that corrected the truth, for the record of the run.
     """
 
     challenge: str
@@ -73,6 +74,7 @@ class TrainingPlan:
     against_rules: tuple[str, ...] = ()
     baseline: Baseline = NOTHING_FOUND
     gsd: float | None = None
+    corrections: tuple[Mapping[str, object], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -270,7 +272,8 @@ def _train_fold(
 def _begin(plan: TrainingPlan, fold: HeldOutFold, catalogs: tuple[Catalog, ...]) -> None:
     """Write what is known before a model is trained."""
     extra_data = [str(extra.root) for extra in plan.extra_data]
-    rules = {"against_rules": plan.against_rules} if plan.against_rules else {}
+    rules: dict[str, object] = {"against_rules": plan.against_rules} if plan.against_rules else {}
+    rules |= {"corrections": list(plan.corrections)} if plan.corrections else {}
     data = str(plan.catalog.root)
     facts = {"challenge": plan.challenge, "classes": list(plan.catalog.with_truth().truth.classes)}
     Run(plan.folder).begin(plan.recipe, data=data, extra_data=extra_data, minutes=plan.minutes, **facts, **rules)

@@ -11,15 +11,20 @@ import pytest
 import tallymark
 from tallymark.core.problems import Problems
 from tallymark.data.folds import join_groups
-from tallymark.data.items import Items
 from tallymark.data.public_split import read_public, split_public
 from tests.made import NAMES
 
 
-def split(groups: list[str], share: float = 0.3, seed: int = 0, stratum: np.ndarray | None = None) -> np.ndarray:
-    items = Items.of([f"{at:04d}" for at in range(len(groups))])
+def split(
+    groups: list[str],
+    share: float = 0.3,
+    seed: int = 0,
+    stratum: np.ndarray | None = None,
+    objects: np.ndarray | None = None,
+) -> np.ndarray:
     strata = np.zeros(len(groups), np.int64) if stratum is None else stratum
-    return split_public(items, pl.Series(groups), strata, share, seed, "here")
+    counts = np.ones(len(groups), np.int64) if objects is None else objects
+    return split_public(pl.Series(groups), strata, counts, share, seed, "here")
 
 
 def test_groups_stay_together_and_the_share_is_met() -> None:
@@ -45,6 +50,15 @@ def test_strata_are_in_both_parts_by_their_share() -> None:
 def test_neither_part_is_empty(share: float) -> None:
     public = split(["a"] * 55 + ["b"] * 45, share)
     assert 0 < public.sum() < 100
+
+
+def test_both_parts_have_objects_where_two_groups_do() -> None:
+    groups = ["a"] * 2 + ["b"] * 2 + ["c"] * 3 + ["d"]
+    objects = np.array([0, 0, 30, 30, 0, 0, 4, 1])
+    for seed in range(5):
+        public = split(groups, seed=seed, objects=objects)
+        assert 0 < objects[public].sum() < objects.sum()
+        assert 1 <= public.sum() <= 4
 
 
 @pytest.mark.parametrize(

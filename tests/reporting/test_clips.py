@@ -84,7 +84,7 @@ def test_sounds_spectrograms_and_list_are_written(tmp_path: Path) -> None:
     time = np.array([20.0, 1.0, 39.5, 10.0])
     score = np.array([0.9, 0.6, 0.42, 0.2])
     candidates = Annotations.from_rows(catalog.items, item, Events(time), score=score)
-    listed = write_clips(catalog, candidates, 0.4, SpectrogramConfig(), tmp_path / "out", each=1)
+    listed = write_clips(catalog, candidates, 0.4, SpectrogramConfig(), tmp_path / "out", each=1, challenge="upcalls")
     assert listed.select("recording", "timestamp", "score", "why").rows() == [
         ("a.wav", 20.0, 0.9, "strongest"),
         ("b.wav", 39.5, 0.42, "borderline"),
@@ -99,6 +99,11 @@ def test_sounds_spectrograms_and_list_are_written(tmp_path: Path) -> None:
     whole = soundfile.read(tmp_path / "in" / "a.wav")[0]
     assert np.abs(sound - whole[16 * RATE : 24 * RATE]).max() < 1e-4
     assert len(soundfile.read(tmp_path / "out" / f"{names[1]}.wav")[0]) == 4.5 * RATE  # to the end of the recording
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert page.count('class="verdicts"') == 3
+    assert 'data-item="a.wav" data-number="1" data-shape="[20.0]" data-score="0.9" data-start="16.0"' in page
+    assert 'data-challenge="upcalls" data-geometry="events"' in page
+    assert not re.findall(r"\son\w+=", page)  # handlers are in the script, which a content policy allows by its hash
     shown = cv2.imread(str(tmp_path / "out" / f"{names[0]}.png")).astype(int).sum(axis=2)[25:290, 45:705]
     down, across = np.unravel_index(cv2.blur(shown.astype(np.float32), (15, 9)).argmax(), shown.shape)
     assert abs(across / shown.shape[1] - 0.5) < 0.08  # the tone is in the centre, at 200 Hz of 40 to 411 Hz
