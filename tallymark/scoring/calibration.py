@@ -24,7 +24,7 @@ class Calibration:
 
 
 def calibration(scores: np.ndarray | None, hit: np.ndarray, bins: int = BINS) -> Calibration | None:
-    """The calibration of n scores, given which predictions are hits.
+    """The calibration of n scores, given which predictions are right, e.g. `~outcomes.false_alarm`.
 
     scores: nan where one is not known. Without any, or with one outside 0 to 1, which is no probability, there is
         nothing to calibrate: None.

@@ -10,7 +10,7 @@ from tallymark.scoring.shares import share
 
 
 def threshold_curve(matches: Matches) -> pl.DataFrame:
-    """A row for each score that a prediction has, the lowest first, if that is the threshold.
+    """A row for each score of a true or false positive, the lowest first, as the threshold.
 
     Columns
     -------

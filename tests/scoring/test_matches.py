@@ -37,7 +37,7 @@ def test_matches_equal_the_rule_at_every_threshold(name: str, options: dict[str,
     what = challenge(name)
     rule_options = what.rule_options(**options)
     counted = set()
-    for seed in range(25):
+    for seed in range(10):
         truth, predicted = crowd(name, seed)
         matches = what.score(truth, predicted, rule_options).matches
         assert matches is not None
@@ -50,7 +50,7 @@ def test_matches_equal_the_rule_at_every_threshold(name: str, options: dict[str,
                 counts["level"].to_list() == expected.counts.get_column("threshold", default=counts["level"]).to_list()
             )
             counted.add(round(expected.value, 6))
-    assert len(counted) > 20  # the cases are not all alike
+    assert len(counted) > 15  # the cases are not all alike
 
 
 @pytest.mark.parametrize("options", [{"class_mode": "per_class_mean"}, {"metric": "sdk"}, {"metric": "mlebench"}])
