@@ -19,7 +19,7 @@ from tallymark.formats.kitti import read_kitti
 from tallymark.formats.nuscenes import read_nuscenes, write_nuscenes
 from tallymark.formats.raven import read_selection_table, selection_tables, write_raven
 from tallymark.formats.voc import read_voc
-from tallymark.formats.yolo import read_yolo
+from tallymark.formats.yolo import read_yolo, read_yolo_masks
 from tallymark.io.folders import Folder
 
 __all__ = [
@@ -42,8 +42,8 @@ def read_boxes(listed: Folder, problems: Problems) -> Catalog | None:
 
 
 def read_masks(listed: Folder, shape: tuple[int, int], problems: Problems) -> Catalog | None:
-    """Images of one shape (height, width) with masks, from COCO files."""
-    return read_coco_masks(listed, shape, problems)
+    """Images of one shape (height, width) with masks, from COCO or YOLO files."""
+    return read_coco_masks(listed, shape, problems) or read_yolo_masks(listed, shape, problems)
 
 
 def read_cuboids(listed: Folder, classes: tuple[str, ...], problems: Problems) -> Catalog | None:

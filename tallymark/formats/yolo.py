@@ -1,15 +1,18 @@
 """YOLO: a text file for each image, with rows `class x y width height` relative to the image size (0 to 1).
 
-(x, y) is the centre of the box. A row with a class and a polygon is read as the polygon's bounding box. Label files
-are in `labels/` where images are in `images/`, or beside the images. An image with an empty label file, or with none,
-has no objects, unless no image of its split has a label file: then the split is unlabelled.
+(x, y) is the centre of the box. A row may have a class and a polygon instead. Where boxes are wanted, a polygon is read
+as its bounding box; where masks are, it is filled, and a box is a mask of all its pixels.
+
+Label files are in `labels/` where images are in `images/`, or beside the images. An image with an empty label file, or
+with none, has no objects, unless no image of its split has a label file: then the split is unlabelled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -17,9 +20,10 @@ from tallymark.core.problems import EVERY, Problem, Problems, clip
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.formats.class_names import read_class_names
+from tallymark.formats.coco_segmentation import Runs, masks_of, rasterize, union
 from tallymark.formats.entries import Entry, catalog_of, items_of
 from tallymark.formats.parsing import ParseError, parse_float
-from tallymark.geometry import Boxes
+from tallymark.geometry import Boxes, Geometry
 from tallymark.geometry.labels import MOST_CLASSES
 from tallymark.io.archive_listing import as_unpacked
 from tallymark.io.folders import Folder, distinct_names, split_of_path
@@ -34,18 +38,46 @@ DECIMALS = 6
 """Of pixels: whole ones stay whole when they are divided by the image size and multiplied again."""
 
 
+S = TypeVar("S")
+G = TypeVar("G", bound=Geometry)
+ToShape = Callable[[np.ndarray, tuple[int, int]], S]
+"""The shape of an object, from (n, 2) relative corners of its polygon and the width and height of its image."""
+
+
 @dataclass
-class YoloObjects:
-    """Columns of the objects of all images: position of the image, box x, y, width, height in pixels, class, line."""
+class YoloObjects(Generic[S]):
+    """Columns of the objects of all images: position of the image, shape in pixels, class, line."""
 
     item: list[int] = field(default_factory=list)
-    box: list[tuple[float, float, float, float]] = field(default_factory=list)
+    shape: list[S] = field(default_factory=list)
     label: list[int] = field(default_factory=list)
     line: list[int] = field(default_factory=list)
 
 
 def read_yolo(listed: Folder, problems: Problems) -> Catalog | None:
     """Images with bounding boxes; None if no text file in the folder is a label file."""
+    return _read(listed, _bounding_box, lambda boxes: Boxes.of(np.array(boxes)), problems)
+
+
+def read_yolo_masks(listed: Folder, shape: tuple[int, int], problems: Problems) -> Catalog | None:
+    """Images of one shape (height, width) with masks; None as for boxes."""
+
+    def fill(corners: np.ndarray, size: tuple[int, int]) -> Runs:
+        if size != shape[::-1]:
+            found, expected = f"an image of {size[0]} x {size[1]} px", f"images of {shape[1]} x {shape[0]} px"
+            remedy = "read with shape=HEIGHTxWIDTH, or crop all images to one size"
+            raise ParseError("wrong_size", found, expected, remedy)
+        runs = union([rasterize((corners * size).round(DECIMALS), shape)])
+        if not len(runs[0]):
+            found, expected = "a polygon without a pixel", "a polygon around the centre of a pixel"
+            raise ParseError("empty_object", found, expected, "correct or remove the row")
+        return runs
+
+    return _read(listed, fill, lambda runs: masks_of(runs, shape), problems)
+
+
+def _read(listed: Folder, to_shape: ToShape[S], join: Callable[[Sequence[S]], G], problems: Problems) -> Catalog | None:
+    """The catalog of a YOLO data set. join: the geometry of all shapes."""
     images = listed.ending(IMAGE.suffixes)
     texts = {as_unpacked(path): path for path in listed.ending({".txt"})}  # images and labels may be two archives
     label_files = {path: file for path in images if (file := _label_file(path, texts)) is not None}
@@ -58,17 +90,17 @@ def read_yolo(listed: Folder, problems: Problems) -> Catalog | None:
     for path, name in distinct_names(images, listed.root, lambda path: path.name).items():
         split = split_of_path(path, listed.root)
         entries.append(Entry(name, path, split, label_files.get(path), split in labelled_splits))
-    objects = YoloObjects()
+    objects: YoloObjects[S] = YoloObjects()
     for item, entry in enumerate(entries):
-        if entry.file is not None and entry.table is not None:
-            known = _read_labels(item, entry.id, entry.file, entry.table, names, objects, problems)
+        if entry.table is not None:
+            known = _read_labels(item, entry, names, to_shape, objects, problems)
             entries[item] = replace(entry, labelled=entry.labelled and known)
     if not names:
         names = tuple(str(label) for label in range(max(objects.label, default=0) + 1))
     truth = Annotations.from_rows(
         items_of(entries),
         np.array(objects.item, np.int64),
-        Boxes.of(np.array(objects.box)),
+        join(objects.shape),
         label=np.array(objects.label, np.int64) if len(names) > 1 else None,
         classes=names if len(names) > 1 else (),
         line=np.array(objects.line, np.int64),
@@ -107,17 +139,19 @@ def _report_orphans(texts: list[Path], problems: Problems) -> None:
 
 def _read_labels(
     item: int,
-    name: str,
-    image: Path,
-    table: Path,
+    entry: Entry,
     names: tuple[str, ...],
-    objects: YoloObjects,
+    to_shape: ToShape[S],
+    objects: YoloObjects[S],
     problems: Problems,
 ) -> bool:
     """Append the objects of one label file, in pixels; returns whether they are known.
 
     They are not if the file, or the image, cannot be read: a problem.
     """
+    name, image, table = entry.id, entry.file, entry.table
+    if image is None or table is None:
+        return False
     rows = read_lines(table, problems, expected="YOLO labels", item=name)
     if not rows:
         return rows is not None
@@ -129,21 +163,27 @@ def _read_labels(
         return False
     for line, text in rows:
         try:
-            label, (x, y, across, down) = _parse_row(text, names)
+            label, corners = _parse_row(text, names)
+            shape = to_shape(corners, (width, height))
         except ParseError as bad:
             problems.add(bad.at(table, line, name))
             continue
         objects.item.append(item)
-        box = ((x - across / 2) * width, (y - down / 2) * height, across * width, down * height)
-        left, top, wide, high = (round(value, DECIMALS) for value in box)
-        objects.box.append((left, top, wide, high))
+        objects.shape.append(shape)
         objects.label.append(label)
         objects.line.append(line)
     return True
 
 
-def _parse_row(text: str, names: tuple[str, ...]) -> tuple[int, tuple[float, float, float, float]]:
-    """The class of a row, and its box as relative centre x, y, width and height."""
+def _bounding_box(corners: np.ndarray, size: tuple[int, int]) -> tuple[float, ...]:
+    """x, y of the upper left corner, width and height in pixels."""
+    low, high = corners.min(axis=0) * size, corners.max(axis=0) * size
+    box = (*low.tolist(), *(high - low).tolist())
+    return tuple(round(value, DECIMALS) for value in box)
+
+
+def _parse_row(text: str, names: tuple[str, ...]) -> tuple[int, np.ndarray]:
+    """The class of a row, and the relative corners (n, 2) of its polygon or box."""
     tokens = text.split()
     remedy = "correct or remove the row"
     if len(tokens) != 5 and (len(tokens) < 7 or len(tokens) % 2 == 0):
@@ -163,11 +203,10 @@ def _parse_row(text: str, names: tuple[str, ...]) -> tuple[int, tuple[float, flo
     if relative.min() < -TOLERANCE or relative.max() > 1 + TOLERANCE:
         expected = "coordinates relative to the image size, 0 to 1"
         raise ParseError("out_of_bounds", clip(text), expected, "divide pixels by the image's width and height")
-    if len(relative) > 4:
-        low = relative.reshape(-1, 2).min(axis=0)
-        high = relative.reshape(-1, 2).max(axis=0)
-        relative = np.concatenate([(low + high) / 2, high - low])
-    if relative[2] <= 0 or relative[3] <= 0:
+    corners = relative.reshape(-1, 2)
+    if len(relative) == 4:
+        centre, half = corners[0], corners[1] / 2
+        corners = centre + half * [(-1, -1), (1, -1), (1, 1), (-1, 1)]
+    if not (corners.max(axis=0) > corners.min(axis=0)).all() or (len(relative) == 4 and relative[2:].min() <= 0):
         raise ParseError("bad_box", clip(text), "width and height above 0", remedy)
-    x, y, across, down = relative.tolist()
-    return int(label), (x, y, across, down)
+    return int(label), corners

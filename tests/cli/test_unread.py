@@ -58,7 +58,7 @@ def test_pascal_voc_is_read_where_boxes_are_and_named_elsewhere(tmp_path: Path) 
     assert "valid: 1 item, 1 object" in run("check", "wheat", tmp_path)
     kinds = {problem["kind"]: problem for problem in problems_of("ships", tmp_path)}
     assert "Pascal VOC: a.xml" in kinds["unread_annotations"]["found"]
-    assert kinds["unread_annotations"]["remedy"] == "convert them to COCO"
+    assert kinds["unread_annotations"]["remedy"] == "convert them to COCO or YOLO"
 
 
 def test_media_of_other_kinds_are_counted_in_one_row_each(tmp_path: Path) -> None:

@@ -125,12 +125,14 @@ def test_coco_is_read_by_its_own_library(sets: Path, tmp_path: Path) -> None:
             assert len(row["rotated_bbox"]) == 5
 
 
-def test_masks_score_the_same_after_a_round_trip(sets: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("to", ["coco", "yolo"])
+def test_masks_score_the_same_after_a_round_trip(to: str, sets: Path, tmp_path: Path) -> None:
     catalog = labelled("ships", sets)
     path = submitted("ships", noisy(catalog), tmp_path / "submission.csv")
     folder = with_media(catalog, tmp_path / "chips")
-    tallymark.convert("ships", path, folder / "predicted.json", to="coco", media=sets / "ships")
-    read = tallymark.read("ships", folder)
+    out = folder / "predicted.json" if to == "coco" else tmp_path / "yolo"
+    tallymark.convert("ships", path, out, to=to, media=sets / "ships")
+    read = tallymark.read("ships", folder if to == "coco" else out)
     assert catalog.truth is not None
     expected = score_of("ships", catalog.truth, tallymark.read_submission("ships", path))
     assert 0 < expected < 1

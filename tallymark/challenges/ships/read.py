@@ -23,7 +23,7 @@ SAMPLED = 5
 """Images whose size is compared with the rule option `shape`."""
 CELLS = 3
 """Images of 768 px are cropped from larger scenes in steps of 256 px."""
-FORMATS = "COCO"
+FORMATS = "COCO or YOLO"
 
 
 def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
