@@ -22,8 +22,8 @@ from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.detector.coders import CODERS
-from tallymark.inference.candidate_files import write_candidates
 from tallymark.formats.photos import DECIMALS, positions
+from tallymark.inference.candidate_files import write_candidates
 from tallymark.inference.predictor import PredictionResult
 from tallymark.io.names import output_paths
 from tallymark.io.tables import write_frame

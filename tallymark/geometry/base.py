@@ -31,7 +31,7 @@ class Geometry(Protocol):
     def concat(self, other: Self) -> Self:
         """These shapes followed by the others."""
 
-    def as_lists(self) -> list[list[float]] | list[str]:
+    def as_json(self) -> list[list[float]] | list[str]:
         """Each shape as plain numbers in the order of its columns, for JSON; of a mask its runs, as text."""
 
     def scale(self, by: float | np.ndarray) -> Self:
@@ -52,10 +52,6 @@ class Geometry(Protocol):
 
 class Spatial(Geometry, Overlapping, Protocol):
     """Shapes with an extent: boxes, rotated boxes, masks, cuboids."""
-
-    @property
-    def size(self) -> np.ndarray:
-        """How large each shape is: its area in pixels or square metres, or its volume in cubic metres."""
 
     def pairs(self, other: Self, group: np.ndarray, other_group: np.ndarray, least: float = 0.0) -> Pairs:
         """Pairs of the same group with IoU >= `least` and above 0."""

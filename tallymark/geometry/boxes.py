@@ -53,18 +53,13 @@ class Boxes:
         return self.width * self.height
 
     @property
-    def size(self) -> np.ndarray:
-        """The area, in square pixels."""
-        return self.area
-
-    @property
     def extents(self) -> list[Extent]:
         return [
             Extent(self.x + self.width / 2, self.width / 2),
             Extent(self.y + self.height / 2, self.height / 2),
         ]
 
-    def as_lists(self) -> list[list[float]]:
+    def as_json(self) -> list[list[float]]:
         rows: list[list[float]] = np.column_stack(self.columns).astype(float).tolist()
         return rows
 

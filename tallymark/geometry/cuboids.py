@@ -50,7 +50,7 @@ class Cuboids:
     def concat(self, other: Cuboids) -> Cuboids:
         return Cuboids(*(np.concatenate(columns) for columns in zip(self.columns, other.columns, strict=True)))
 
-    def as_lists(self) -> list[list[float]]:
+    def as_json(self) -> list[list[float]]:
         rows: list[list[float]] = np.column_stack(self.columns).astype(float).tolist()
         return rows
 
@@ -90,11 +90,6 @@ class Cuboids:
     def volume(self) -> np.ndarray:
         """Cubic metres."""
         return self.width * self.length * self.height
-
-    @property
-    def size(self) -> np.ndarray:
-        """The volume, in cubic metres."""
-        return self.volume
 
     @property
     def extents(self) -> list[Extent]:

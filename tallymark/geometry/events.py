@@ -44,7 +44,7 @@ class Events:
         known = self.length is not None or other.length is not None
         return Events(np.concatenate([self.time, other.time]), np.concatenate(lengths) if known else None, self.weak)
 
-    def as_lists(self) -> list[list[float]]:
+    def as_json(self) -> list[list[float]]:
         """The time of each."""
         return [[float(time)] for time in self.time]
 

@@ -39,7 +39,7 @@ class Labels:
         """None: labels have no axes."""
         return []
 
-    def as_lists(self) -> list[list[float]]:
+    def as_json(self) -> list[list[float]]:
         """The class id of each."""
         return [[int(label)] for label in self.label]
 

@@ -83,7 +83,7 @@ class Masks:
         start, length = np.concatenate([self.start, other.start]), np.concatenate([self.length, other.length])
         return Masks(start, length, offsets, self.shape)
 
-    def as_lists(self) -> list[str]:
+    def as_json(self) -> list[str]:
         """Each mask as the pairs of start and length, counted from 1, of its runs."""
         runs = np.column_stack([self.start + 1, self.length])
         return [
@@ -208,11 +208,6 @@ class Masks:
     def area(self) -> np.ndarray:
         total = np.concatenate([[0], np.cumsum(self.length)])
         return total[self.offsets[1:]] - total[self.offsets[:-1]]
-
-    @property
-    def size(self) -> np.ndarray:
-        """The area, in pixels."""
-        return self.area
 
     @cached_property
     def bounds(self) -> _Bounds:

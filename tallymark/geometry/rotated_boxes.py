@@ -51,7 +51,7 @@ class RotatedBoxes:
     def columns(self) -> tuple[np.ndarray, ...]:
         return self.x, self.y, self.length, self.width, self.angle
 
-    def as_lists(self) -> list[list[float]]:
+    def as_json(self) -> list[list[float]]:
         rows: list[list[float]] = np.column_stack(self.columns).astype(float).tolist()
         return rows
 
@@ -113,11 +113,6 @@ class RotatedBoxes:
     @property
     def area(self) -> np.ndarray:
         return self.length * self.width
-
-    @property
-    def size(self) -> np.ndarray:
-        """The area, in the square of the unit of length."""
-        return self.area
 
     @property
     def extents(self) -> list[Extent]:

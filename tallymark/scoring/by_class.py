@@ -112,6 +112,10 @@ class Confusions:
         """The name of a class; its number where none is known."""
         return _name(number, self.names)
 
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        return {"confused most often": self.table}
+
     def show(self, to: Console) -> None:
         show_table("confused most often", self.table.columns, self.table.rows(), to, limit=10)
 

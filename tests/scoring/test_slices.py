@@ -1,4 +1,4 @@
-"""Hits, misses and false alarms by size, class, distance and group."""
+"""Hits, misses and false alarms by class, group and other values."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from tallymark.core.registry import challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
-from tallymark.geometry import Boxes, Cuboids
+from tallymark.geometry import Boxes
 from tallymark.scoring.outcomes import Outcomes
-from tallymark.scoring.slices import SliceKey, class_key, distance_key, item_key, size_key, slice_table, tercile_key
+from tallymark.scoring.slices import SliceKey, class_key, item_key, slice_table
 from tests.scoring.crowds import crowd
 
 
@@ -25,23 +25,18 @@ def outcomes_of(name: str, truth: Annotations[Any], predicted: Annotations[Any])
     return found
 
 
-def test_slices_by_size() -> None:
+def test_slices_by_a_value_of_objects() -> None:
     sides = np.array([2, 3, 10, 11, 30, 31])
     rows = np.stack([np.arange(6) * 100, np.zeros(6), sides, sides], axis=1)
     truth = Annotations.from_rows(Items.of(["a"]), np.zeros(6, int), Boxes.of(rows))
     predicted = Annotations.from_rows(Items.of(["a"]), np.zeros(4, int), Boxes.of(rows[[0, 4, 5, 5]]))
-    key = size_key(truth, predicted)
-    assert key is not None
+    key = SliceKey("size", ("small", "medium", "large"), np.repeat([0, 1, 2], 2), np.array([0, 2, 2, 2]))
     table = slice_table(key, outcomes_of("wheat", truth, predicted))
-    assert table["size"].to_list() == [
-        "small (below 69.67)", "medium (69.67 to 380.7)", "large (from 380.7)",
-    ]  # fmt: skip
-    assert table.drop("size").rows() == [
-        (2, 1, 1, 1, 0, 0.5, 1.0),
-        (2, 0, 2, 0, 0, 0.0, None),
-        (2, 2, 0, 3, 1, 1.0, 2 / 3),
+    assert table.rows() == [
+        ("small", 2, 1, 1, 1, 0, 0.5, 1.0),
+        ("medium", 2, 0, 2, 0, 0, 0.0, None),
+        ("large", 2, 2, 0, 3, 1, 1.0, 2 / 3),
     ]
-    assert size_key(truth.filter(np.zeros(6, bool)), predicted) is None
 
 
 @pytest.mark.parametrize("name", ["wheat", "ships", "lyft", "upcalls"])
@@ -69,20 +64,6 @@ def test_slices_by_class_have_the_classes_of_both_sides() -> None:
     assert key.values == ("car", "bus", "bicycle", "tram")
     table = slice_table(key, outcomes_of("lyft", truth, other))
     assert dict(table.select("class", "predictions").rows())["tram"] == (other.labels == 1).sum()
-
-
-def test_slices_by_distance_from_the_vehicle() -> None:
-    rows = np.zeros((4, 7))
-    rows[:, 3:6] = 2
-    rows[:, 0] = [1000, 1030, 1020, 5]
-    truth = Annotations.from_rows(Items.of(["a", "b"]), np.array([0, 0, 0, 1]), Cuboids.of(rows))
-    key = distance_key(truth, truth, np.array([[1000.0, 0], [np.nan, np.nan]]))
-    assert [key.values[at] for at in key.truth] == ["0-20", "20-40", "20-40", "60+"]
-
-
-def test_slices_by_any_number() -> None:
-    key = tercile_key("SNR", np.array([1.0, 5.0, 9.0]), np.array([0.0, 100.0]))
-    assert (key.truth.tolist(), key.predicted.tolist()) == ([0, 1, 2], [0, 2])
 
 
 def test_a_value_without_objects_has_no_row() -> None:

@@ -18,7 +18,7 @@ from tallymark.scoring.by_class import Confusions
 from tallymark.scoring.causes import CAUSES, score_without_causes
 from tallymark.scoring.lookalikes import lookalikes
 from tallymark.scoring.score import Score
-from tallymark.scoring.slices import SliceKey, slice_table
+from tallymark.scoring.slices import SliceKey, class_key, item_key, slice_table
 
 UNKNOWN = "unknown"
 
@@ -44,21 +44,31 @@ def slice_section(subject: Subject, score: Score) -> Section:
     """Hits, misses and false alarms by group, class, and attributes such as size and distance."""
     blocks: list[Block] = []
     if score.groups is not None and score.groups.height > 1:
-        named = {
-            group: value for group, value in score.groups.select("group", "score").iter_rows() if value is not None
-        }
+        named = dict(score.groups.select("group", "score").drop_nulls().iter_rows())
         blocks += charts([plots.bars(named, "Score by group")])
-        blocks.append(Details("every group", table(score.groups.columns, score.groups.rows())))
+        blocks.append(Details("scores of groups", table(score.groups.columns, score.groups.rows())))
+    for sliced in _slices(subject, score):
+        blocks += table(sliced.columns, sliced.rows())
     if score.classes is not None and score.classes.height > 1:
-        blocks.append(Details("every class", table(score.classes.columns, score.classes.rows())))
+        blocks.append(Details("the rule by class", table(score.classes.columns, score.classes.rows())))
     drawn, tables = [], list[Block]()
     for attribute in () if subject.catalog is None else attributes_of(subject.catalog):
-        sliced = _by_attribute(subject, score, attribute)
-        if sliced is not None:
-            drawn.append(_recall_chart(sliced, attribute))
-            tables += table(sliced.columns, sliced.rows())
+        bands = _by_attribute(subject, score, attribute)
+        if bands is not None:
+            drawn.append(_recall_chart(bands, attribute))
+            tables += table(bands.columns, bands.rows())
     note = "Hits, misses and false alarms are those at the first level of the rule."
     return Section("Where it is right and wrong", [*blocks, *charts(drawn), *tables], note)
+
+
+def _slices(subject: Subject, score: Score) -> list[pl.DataFrame]:
+    """Tables by group of items, and by class, of objects that have a place; those with one row say nothing."""
+    truth, official, outcomes = subject.truth, subject.official, score.outcomes
+    if truth is None or outcomes is None or not truth.shapes.localized:
+        return []
+    by_group = None if subject.group is None else item_key("group", subject.group, truth, official)
+    keys = [key for key in (by_group, class_key(truth, official)) if key is not None]
+    return [sliced for sliced in (slice_table(key, outcomes) for key in keys) if sliced.height > 1]
 
 
 def _by_attribute(subject: Subject, score: Score, attribute: Attribute) -> pl.DataFrame | None:
@@ -74,11 +84,9 @@ def _by_attribute(subject: Subject, score: Score, attribute: Attribute) -> pl.Da
         f"{attribute.title} ({attribute.unit})", [*names, UNKNOWN], _band(values, edges), _band(predicted, edges)
     )
     sliced = slice_table(key, score.outcomes)
-    return (
-        sliced.filter(pl.col("truths") > 0).select(key.name, "truths", "hits", "misses", "recall")
-        if (attribute.truth_only)
-        else sliced
-    )
+    if attribute.truth_only:
+        return sliced.filter(pl.col("truths") > 0).select(key.name, "truths", "hits", "misses", "recall")
+    return sliced
 
 
 def _measured(catalog: Catalog, subject: Subject, attribute: Attribute, shown: Annotations[Any]) -> np.ndarray:

@@ -195,7 +195,7 @@ def _outcomes(subject: Subject, role: str, rows: np.ndarray) -> list[str]:
 
 def _draw_objects(subject: Subject, shown: Annotations[Any], scene: Scene | None) -> list[Json]:
     """Path, shape and cuboid of each object."""
-    shapes = shown.shapes.as_lists()
+    shapes = shown.shapes.as_json()
     if scene is None or subject.renderer is None:
         return [{"path": "", "shape": shape} for shape in shapes]
     paths = subject.renderer.paths(scene, shown)

@@ -158,7 +158,7 @@ def _calibration_section(subject: Subject) -> Section:
     if scored.ranking is not None:
         found = calibration(scored.ranking.probability, scored.ranking.rank == 1)
     elif scored.outcomes is not None:
-        found = calibration(predicted.score, scored.outcomes.hit)
+        found = calibration(predicted.score, ~scored.outcomes.false_alarm)
     if found is None:
         return Section("Calibration", [])
     rows = found.table
