@@ -1,0 +1,217 @@
+"""Reports: pages about predictions of every challenge, whose slider gives the score of the official rule."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import tallymark
+from tallymark.api.report import export_report
+from tallymark.cli.main import app
+from tallymark.core.problems import BadInput, Problems
+from tallymark.core.registry import challenge
+from tallymark.data.annotations import Annotations
+from tallymark.geometry import Boxes
+from tallymark.inference.candidates import Candidates
+from tallymark.inference.metadata import ModelMetadata
+from tallymark.inference.predictor import PredictionResult
+from tallymark.modalities.image.recipe import ImageRecipe
+from tallymark.reporting.report.subject import Subject
+from tallymark.reporting.report.write import write_report
+from tests.browser import OpenPage
+from tests.sets import copy_of
+
+NAMES = ("wheat", "upcalls", "food", "lyft", "ships")
+POSITIONS = (0.0, 0.15, 0.4, 0.73, 0.99)
+HOSTILE = '"><img src=x onerror=document.title="hacked">'
+
+
+def noisy(truth: Annotations[Any], seed: int = 0) -> Annotations[Any]:
+    """Most of the truth, and some of it in wrong items, with random scores."""
+    rng = np.random.default_rng(seed)
+    kept = np.flatnonzero(rng.random(len(truth)) < 0.7)
+    moved = rng.choice(len(truth), len(truth) // 3, replace=False)
+    item = np.concatenate([truth.item[kept], rng.permutation(truth.item[moved])])
+    rows = np.concatenate([kept, moved])
+    score = rng.random(len(rows)).round(2)
+    if not truth.shapes.localized:  # a ranking: one row for each item, and the highest score first
+        rows = rng.permutation(len(truth))
+        shapes, labels = truth.shapes.take(rows), truth.labels[rows]
+        return replace(truth, shapes=shapes, label=labels, score=rng.random(len(rows)).round(2), line=None, number=None)
+    label = None if truth.label is None else truth.labels[rows]
+    order = np.lexsort((-score, item))
+    return Annotations.from_rows(
+        truth.items,
+        item[order],
+        truth.shapes.take(rows[order]),
+        label=None if label is None else label[order],
+        score=score[order],
+        classes=truth.classes,
+    )
+
+
+def subject_of(name: str, folder: Path, **changes: Any) -> Subject:
+    what = challenge(name)
+    catalog = tallymark.read(name, folder).with_truth()
+    options = what.parse_rule_options({}, folder, catalog.truth.classes)
+    rule = what.rule_on(catalog, options, {})
+    return replace(Subject(what, f"{name} report", noisy(catalog.truth), catalog.truth, rule, catalog, 0.4), **changes)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_slider_of_the_page_gives_the_score_of_the_rule(
+    name: str, sets: Path, browser: OpenPage, tmp_path: Path
+) -> None:
+    subject = subject_of(name, sets / name)
+    problems = write_report(subject, tmp_path / "report.html", scenes=6)
+    assert not problems
+    page = browser(tmp_path / "report.html")
+    truth, predicted = subject.truth, subject.predicted
+    assert truth is not None
+    for position in POSITIONS:
+        page.evaluate("t => window.tallymark.setThreshold(t)", position)
+        kept = predicted.scores >= position
+        if predicted.shapes.localized:
+            expected = subject.rule(truth, predicted.filter(kept)).value
+        else:
+            ranking = subject.rule(truth, predicted).ranking
+            assert ranking is not None
+            expected = ranking.score_at(ranking.k, position)
+        assert page.evaluate("window.tallymark.score()") == pytest.approx(expected, abs=1e-9, nan_ok=True)
+    assert page.locator(".scene").count() > 0
+    assert page.locator(".scene img").count() > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_without_truth_says_so(name: str, sets: Path, browser: OpenPage, tmp_path: Path) -> None:
+    subject = subject_of(name, sets / name, truth=None)
+    write_report(subject, tmp_path / "report.html", scenes=4)
+    text = (tmp_path / "report.html").read_text()
+    assert "nothing is scored" in text
+    page = browser(tmp_path / "report.html")
+    assert page.locator(".scene").count() > 0
+
+
+def write_submission(sets: Path, name: str, path: Path, form: str | None = None) -> Annotations[Any]:
+    truth = tallymark.read(name, sets / name).with_truth().truth
+    predicted = noisy(truth)
+    tallymark.write(name, predicted, path, form=form)
+    return predicted
+
+
+def test_a_submission_is_reported_with_the_truth_of_its_folder(sets: Path, tmp_path: Path) -> None:
+    write_submission(sets, "wheat", tmp_path / "submission.csv")
+    out = tmp_path / "report.html"
+    assert not tallymark.report("wheat", tmp_path / "submission.csv", out, media=sets / "wheat", scenes=4)
+    text = out.read_text()
+    score = tallymark.score("wheat", sets / "wheat", tmp_path / "submission.csv")
+    assert f"<b>{score.value:.4f}</b>" in text
+    for heading in ("Causes of error", "Score threshold", "Counts", "Calibration", "Recall by size"):
+        assert heading in text
+    assert not re.search(r"https?://(?!www\.w3\.org/)", text), "nothing is loaded"
+
+
+def test_scores_of_calls_move_the_slider(sets: Path, tmp_path: Path) -> None:
+    write_submission(sets, "upcalls", tmp_path / "calls.csv", form="scored")
+    tallymark.report("upcalls", tmp_path / "calls.csv", tmp_path / "report.html", media=sets / "upcalls", scenes=3)
+    text = (tmp_path / "report.html").read_text()
+    assert '"hasScores":true' in text
+    assert "Recall by signal-to-noise ratio" in text
+    assert "false positives per hour" in text
+
+
+def test_predictions_of_a_part_are_scored_on_that_part(sets: Path, tmp_path: Path) -> None:
+    truth = tallymark.read("wheat", sets / "wheat").with_truth().truth
+    part = truth.reindex(tallymark.Items(truth.items.ids[:4]))
+    tallymark.write("wheat", noisy(part), tmp_path / "part.csv")
+    tallymark.report("wheat", tmp_path / "part.csv", tmp_path / "report.html", truth=sets / "wheat" / "train.csv")
+    assert re.search(r"The score is that of \d of \d+ items", (tmp_path / "report.html").read_text())
+    (tmp_path / "other.csv").write_text("image_id,PredictionString\nzzz,1 1 2 3 4\n")
+    with pytest.raises(BadInput, match="no_common_id"):
+        tallymark.report("wheat", tmp_path / "other.csv", tmp_path / "none.html", truth=sets / "wheat" / "train.csv")
+    assert not (tmp_path / "none.html").exists()
+
+
+def test_damaged_and_missing_media_cost_their_picture_only(sets: Path, tmp_path: Path) -> None:
+    folder = copy_of(sets, "wheat", tmp_path)
+    write_submission(sets, "wheat", tmp_path / "submission.csv")
+    damaged, missing = sorted((folder / "train").glob("*.jpg"))[:2]
+    damaged.write_bytes(damaged.read_bytes()[:400])
+    missing.unlink()
+    problems = tallymark.report("wheat", tmp_path / "submission.csv", tmp_path / "report.html", media=folder, scenes=50)
+    assert [problem.item for problem in problems] == [damaged.stem]
+    text = (tmp_path / "report.html").read_text()
+    assert "Not drawn" in text
+    assert missing.stem in text, "its score is there all the same"
+
+
+def test_names_from_files_run_no_script(browser: OpenPage, tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    name = HOSTILE.replace("/", "")
+    cv2.imwrite(str(folder / "a.jpg"), np.zeros((60, 80, 3), np.uint8))
+    (folder / "a.jpg").rename(folder / f"{name}.jpg")
+    result = prediction(folder)
+    hostile = replace(result, notes=(HOSTILE,))
+    export_report(hostile, tmp_path / "report.html")
+    page = browser(tmp_path / "report.html")
+    assert page.title() != "hacked"
+    assert page.locator("img[src=x]").count() == 0
+    assert HOSTILE not in (tmp_path / "report.html").read_text()
+
+
+def prediction(folder: Path) -> PredictionResult:
+    """Three boxes with scores of 0.9, 0.6 and 0.3 in the first image of a folder."""
+    catalog = tallymark.read("wheat", folder)
+    shapes = Boxes.of(np.array([[1, 1, 20, 30], [40, 5, 20, 10], [10, 35, 9, 9]]))
+    objects = Annotations.from_rows(catalog.items, np.zeros(3, int), shapes, score=np.array([0.9, 0.6, 0.3]))
+    size = np.tile([80.0, 60.0], (len(catalog), 1))
+    recipe = ImageRecipe().replace(score_threshold=0.5)
+    metadata = ModelMetadata("wheat", recipe)
+    candidates = Candidates(objects, size, np.ones(len(catalog)))
+    return PredictionResult(objects.filter(objects.scores >= 0.5), candidates, recipe, Problems(), catalog, metadata)
+
+
+def test_a_prediction_is_reported_below_its_threshold_too(browser: OpenPage, tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    cv2.imwrite(str(folder / "a.jpg"), np.full((60, 80, 3), 90, np.uint8))
+    export_report(prediction(folder), tmp_path / "report.html")
+    page = browser(tmp_path / "report.html")
+    for threshold, shown in ((0.5, 2), (0.2, 3), (0.95, 0)):
+        page.evaluate("t => window.tallymark.setThreshold(t)", threshold)
+        assert page.evaluate("window.tallymark.counts().predictions") == shown
+
+
+def test_figures_are_written_as_svg_and_png(sets: Path, tmp_path: Path) -> None:
+    write_submission(sets, "wheat", tmp_path / "submission.csv")
+    out, figures = tmp_path / "report.html", tmp_path / "figures"
+    command = ["report", "wheat", str(tmp_path / "submission.csv"), "--media", str(sets / "wheat"), "--scenes", "0"]
+    result = CliRunner().invoke(app, [*command, "--out", str(out), "--figures", str(figures)])
+    assert result.exit_code == 0, result.output
+    drawn = sorted(path.stem for path in figures.glob("*.svg"))
+    assert "score-precision-and-recall" in drawn
+    assert drawn == sorted(path.stem for path in figures.glob("*.png"))
+    image = cv2.imread(str(figures / "score-precision-and-recall.png"))
+    assert image is not None
+    assert image.std() > 10
+    again = CliRunner().invoke(app, [*command, "--out", str(out)])
+    assert again.exit_code == 2, "an existing page is not overwritten"
+
+
+def test_explore_shows_predictions_beside_the_truth(sets: Path, browser: OpenPage, tmp_path: Path) -> None:
+    write_submission(sets, "wheat", tmp_path / "submission.csv")
+    out = tmp_path / "explore.html"
+    command = ["explore", "wheat", str(sets / "wheat"), "--predictions", str(tmp_path / "submission.csv")]
+    result = CliRunner().invoke(app, [*command, "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    page = browser(out)
+    assert page.locator(".scene").count() > 0
+    assert "Splits" in out.read_text()
