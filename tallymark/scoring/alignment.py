@@ -54,9 +54,10 @@ def read_pairs(
         problems.merge(mine)
     expected = _listed(what, found[0], truth, images, rule_options, problems)
     files = zip(submissions, found[1:], strict=True)
-    return expected, [
-        _pair(what, expected, predicted, path, images, rule_options, problems) for path, predicted in files
-    ]
+    pairs = [_pair(what, expected, predicted, path, images, rule_options, problems) for path, predicted in files]
+    if large:
+        release_memory()
+    return expected, pairs
 
 
 def _and_release(read: Callable[[], Annotations[Any] | None]) -> Annotations[Any] | None:

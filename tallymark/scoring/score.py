@@ -162,6 +162,11 @@ def weighted_mean(values: np.ndarray, weight: np.ndarray) -> float:
     return float((values[counted] * weight[counted]).sum()) / total if total > 0 else math.nan
 
 
+def share(items: np.ndarray) -> float:
+    """The share of items where it is true; nan without items."""
+    return float(items.mean()) if len(items) else math.nan
+
+
 def item_table(
     truth: Annotations[Any], predicted: Annotations[Any], score: np.ndarray, **columns: np.ndarray
 ) -> pl.DataFrame:

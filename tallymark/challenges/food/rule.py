@@ -14,8 +14,9 @@ from tallymark.core import options as options_module
 from tallymark.data.annotations import Annotations
 from tallymark.datasets.class_list import count_listed_classes
 from tallymark.geometry import Labels
+from tallymark.io.tokens import SMALL
 from tallymark.scoring.by_class import Confusions, label_table
-from tallymark.scoring.score import Score, item_table, weighted_mean
+from tallymark.scoring.score import Score, item_table, share, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -40,26 +41,26 @@ def data_options(path: Path | None, classes: Sequence[str]) -> dict[str, int]:
 
 def score(truth: Annotations[Labels], predicted: Annotations[Labels], rule_options: RuleOptions) -> Score:
     """Score predictions that list the same items as the truth."""
-    label = np.full(len(truth.items), -1)
-    label[truth.item] = truth.shapes.label
-    hits = predicted.shapes.label == label[predicted.item]
-    wrong = np.bincount(predicted.item[hits], minlength=len(truth.items)) == 0
-    first = predicted.offsets[:-1][predicted.counts > 0]
-    guess = np.full(len(label), -1)
-    guess[predicted.item[first]] = predicted.shapes.label[first]
+    number = np.arange(len(truth.items), dtype=np.int32)  # `item` of all predictions would need twice the memory
+    label = np.full(len(truth.items), -1, np.int32 if truth.shapes.label.max(initial=0) < SMALL else np.int64)
+    label[np.repeat(number, truth.counts)] = truth.shapes.label
+    hits = predicted.shapes.label == np.repeat(label, predicted.counts)
+    wrong = np.ones(len(truth.items), bool)
+    wrong[np.repeat(number, predicted.counts)[hits]] = False
+    answered = predicted.counts > 0
+    guess = np.full(len(label), -1, predicted.shapes.label.dtype)
+    guess[answered] = predicted.shapes.label[predicted.offsets[:-1][answered]]
     top1 = (guess == label) & (guess >= 0)
     value = wrong.astype(float)
-    everything = np.ones(len(value))
-    error = weighted_mean(value, everything)
     return Score(
         "food",
-        error,
+        share(wrong),
         "lower",
         rule_options,
         item_table(truth, predicted, value, top1=top1),
         total=lambda weight: weighted_mean(value, weight),
         counts=pl.DataFrame({"right": [int((~wrong).sum())], "wrong": [int(wrong.sum())]}),
-        details={"top1_error": weighted_mean(1.0 - top1, everything)},
+        details={"top1_error": share(~top1)},
         classes=label_table(label, wrong, top1, truth.classes),
         analyses={"confusions": Confusions(label, guess, truth.classes)},
         find_pairs=lambda: pl.DataFrame(
