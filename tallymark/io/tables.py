@@ -226,9 +226,13 @@ def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | N
         return None
     # Polars pads rows that are too short and truncates some that are too long. In both cases the lengths of the
     # cells, separators and quotes of the row do not add up to that of its line.
-    written = np.diff(ends, prepend=start - 1) - 1 - np.diff(np.searchsorted(quotes, ends), prepend=0)
-    read = cells.select(pl.sum_horizontal(pl.all().str.len_bytes())).to_series().to_numpy().astype(np.int64)
-    if (written != read + len(header) - 1).any():
+    rest = np.diff(ends, prepend=ends.dtype.type(start - 1))
+    rest -= len(header)
+    if len(quotes):
+        rest -= np.diff(np.searchsorted(quotes, ends), prepend=0).astype(rest.dtype)
+    for column in cells:  # one by one, which needs less memory
+        rest -= column.str.len_bytes().to_numpy().astype(rest.dtype)
+    if rest.any():
         return None
     cells.columns = header
     return cells

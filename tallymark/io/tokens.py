@@ -52,6 +52,34 @@ def read_records(cells: pl.Series, width: int) -> Tokens:
     return _read(cells, pl.Float64, width)
 
 
+def read_integer_columns(cells: list[pl.Series]) -> tuple[np.ndarray, np.ndarray]:
+    """(n, k) integers from k columns, and how many cells of each row are not empty.
+
+    `NOT_AN_INTEGER` where a cell is none. In 32 bits if all are small and none is negative.
+    """
+    values = np.empty((len(cells[0]), len(cells)), np.int32)
+    given = np.zeros(len(values), np.int32)
+    for at, cell in enumerate(cells):
+        given += (cell != "").to_numpy()
+        column = cell.cast(pl.Int64, strict=False).fill_null(NOT_AN_INTEGER).to_numpy()
+        if column.min(initial=0) < 0 or column.max(initial=0) >= SMALL:
+            values = values.astype(np.int64, copy=False)
+        values[:, at] = column
+    return values, given
+
+
+def read_integer_cells(cells: pl.Series, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """(n, count) integers from cells that hold as many each, and how many each holds.
+
+    `NOT_AN_INTEGER` where a token is none, and in the rows that hold fewer or more.
+    """
+    tokens = read_numbers(cells, pl.Int64)
+    complete = tokens.counts == count
+    values = np.full((len(cells), count), NOT_AN_INTEGER)
+    values[complete] = tokens.values[np.repeat(complete, tokens.counts)].reshape(-1, count)
+    return values, tokens.counts
+
+
 def split_cell(cell: str) -> list[str]:
     """The tokens of one cell, for a message: split at the same characters, of which `str.split` has many more."""
     return _TOKEN.findall(cell)

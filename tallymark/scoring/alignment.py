@@ -74,10 +74,13 @@ def read_pairs(
         listed, images = chosen.items, chosen.source
     expected = listed_answers(what, found[0], truth, images, listed, problems)
     files = zip(submissions, found[1:], strict=True)
-    return expected, [
+    pairs = [
         pair_answers(what, expected, _known(what, predicted, chosen), path, images, rule_options, problems)
         for path, predicted in files
     ]
+    if large:
+        release_memory()
+    return expected, pairs
 
 
 def items_of(annotations: Annotations[Any] | None) -> Items:

@@ -31,5 +31,5 @@ def beside_baseline(
 def most_common_labels(truth: Annotations[Labels], count: int) -> Annotations[Labels]:
     """The labels that most items of the truth have, for every item; of equally common ones the lowest."""
     best = np.argsort(-np.bincount(truth.shapes.label), kind="stable")[:count]
-    item = np.repeat(np.arange(len(truth.items)), len(best))
-    return Annotations.from_rows(truth.items, item, Labels(np.tile(best, len(truth.items))))
+    offsets = np.arange(len(truth.items) + 1) * len(best)
+    return Annotations(truth.items, offsets, Labels(np.tile(best.astype(np.int32), len(truth.items))))

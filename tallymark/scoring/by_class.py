@@ -96,7 +96,7 @@ class Confusions:
         known = label >= 0
         items = np.bincount(label[known], minlength=count)
         counted = known & (predicted >= 0) & (predicted != label)
-        pairs, images = np.unique(label[counted] * count + predicted[counted], return_counts=True)
+        pairs, images = np.unique(label[counted] * np.int64(count) + predicted[counted], return_counts=True)
         order = np.lexsort((pairs, -images))
         first, second = np.divmod(pairs[order], count)
         columns = {

@@ -9,6 +9,7 @@ import numpy as np
 
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Labels
+from tallymark.io.tokens import SMALL
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +49,23 @@ class RankedMatches:
 def rank_labels(truth: Annotations[Labels], predicted: Annotations[Labels], k: int) -> RankedMatches:
     """The ranks of the true labels; predicted labels are in the order of their rows, the most probable first."""
     items = len(truth.items)
-    label, first = np.full((2, items), -1)
-    label[truth.item] = truth.shapes.label
+    number = np.arange(items, dtype=np.int32)  # `item` of all predictions would need twice the memory
+    label = np.full(items, -1, np.int32 if truth.shapes.label.max(initial=0) < SMALL else np.int64)
+    label[np.repeat(number, truth.counts)] = truth.shapes.label
     named = predicted.counts > 0
-    first[named] = predicted.shapes.label[predicted.offsets[:-1][named]]
-    rank = np.zeros(items, np.int64)
-    hits = np.flatnonzero(predicted.shapes.label == label[predicted.item])[::-1]  # the first of equal labels is last
-    rank[predicted.item[hits]] = hits - predicted.offsets[predicted.item[hits]] + 1
-    probability = np.full(items, np.nan)
+    starts = predicted.offsets[:-1]
+    first = np.full(items, -1, predicted.shapes.label.dtype)
+    first[named] = predicted.shapes.label[starts[named]]
+    rank = np.zeros(items, np.int32)
+    hits = np.flatnonzero(predicted.shapes.label == np.repeat(label, predicted.counts))[::-1]
+    item = np.repeat(number, predicted.counts)[hits]
+    rank[item] = hits - starts[item] + 1  # of equal labels, the first one comes last here, and stays
+    return RankedMatches(label, first, rank, _first_scores(predicted, named), k)
+
+
+def _first_scores(predicted: Annotations[Labels], named: np.ndarray) -> np.ndarray:
+    """The score of the label predicted first for each item; nan where there is none."""
+    scores = np.full(len(named), np.nan)
     if predicted.score is not None:
-        probability[named] = predicted.score[predicted.offsets[:-1][named]]
-    return RankedMatches(label, first, rank, probability, k)
+        scores[named] = predicted.score[predicted.offsets[:-1][named]]
+    return scores

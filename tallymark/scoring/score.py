@@ -200,6 +200,11 @@ def weighted_means(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return means
 
 
+def share(items: np.ndarray) -> float:
+    """The share of items where it is true; nan without items."""
+    return float(items.mean()) if len(items) else math.nan
+
+
 def item_table(
     truth: Annotations[Any], predicted: Annotations[Any], score: np.ndarray, **columns: np.ndarray
 ) -> pl.DataFrame:

@@ -43,6 +43,13 @@ def ships(items: int) -> tuple[str, str]:
     return rows, rows
 
 
+def food(items: int) -> tuple[str, str]:
+    names = [f"{number:08x}.jpg" for number in range(items)]
+    truth = [f"{name},{at * 7 % 211}\n" for at, name in enumerate(names)]
+    submission = [f"{name},{at % 211},{at * 3 % 211},{at * 5 % 211}\n" for at, name in enumerate(names)]
+    return "image_name,label\n" + "".join(truth), "image_name,pred1,pred2,pred3\n" + "".join(submission)
+
+
 def peak(challenge: str, files: tuple[str, str], folder: Path) -> int:
     """Bytes; `ru_maxrss` would count what this process had when it started the other."""
     paths = [folder / "truth.csv", folder / "submission.csv"]
@@ -66,3 +73,11 @@ def test_score_takes_four_times_the_files(
     assert size > 30_000_000
     grown = peak(challenge, files, tmp_path) - peak(challenge, make(10), tmp_path)
     assert grown < RATIO * size
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_a_million_labelled_images_are_scored_within_300_megabytes(tmp_path: Path) -> None:
+    """A cell of one or two digits takes 16 bytes in memory, so four times the files cannot be kept here."""
+    files = food(1_000_000)
+    assert sum(map(len, files)) > 39_000_000
+    assert peak("food", files, tmp_path) < 300_000_000

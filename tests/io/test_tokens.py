@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallymark.io import tokens
-from tallymark.io.tokens import NOT_AN_INTEGER, read_numbers, read_records, split_cell
+from tallymark.io.tokens import (
+    NOT_AN_INTEGER,
+    read_integer_cells,
+    read_integer_columns,
+    read_numbers,
+    read_records,
+    split_cell,
+)
 
 
 def cells(*texts: str) -> pl.Series:
@@ -126,3 +133,20 @@ def test_a_message_splits_a_cell_as_reading_does(cell: str, parts: list[str]) ->
     assert split_cell(cell) == parts
     if cell.strip():
         assert read_numbers(cells(cell.strip(" \t"))).counts.tolist() == [len(parts)]
+
+
+def test_integers_of_columns_are_small_until_one_is_not() -> None:
+    values, given = read_integer_columns([cells("1", "2", ""), cells("3", "4", "5")])
+    assert (values.dtype, values[:2].tolist(), given.tolist()) == (np.int64, [[1, 3], [2, 4]], [2, 2, 1])
+    assert values[2].tolist() == [NOT_AN_INTEGER, 5]
+    values, _ = read_integer_columns([cells("1", "2"), cells("3", "4")])
+    assert (values.dtype, values.tolist()) == (np.int32, [[1, 3], [2, 4]])
+    values, _ = read_integer_columns([cells("1", "2"), cells("3", "3000000000"), cells("-5", "1.0")])
+    assert values.tolist() == [[1, 3, -5], [2, 3_000_000_000, NOT_AN_INTEGER]]
+
+
+def test_integers_of_cells_need_their_number() -> None:
+    values, given = read_integer_cells(cells("1 2", "3", "4 x", "5 6 7"), 2)
+    assert given.tolist() == [2, 1, 2, 3]
+    none = NOT_AN_INTEGER
+    assert values.tolist() == [[1, 2], [none, none], [4, none], [none, none]]

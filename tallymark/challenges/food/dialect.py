@@ -18,7 +18,7 @@ from tallymark.data.items import Items
 from tallymark.geometry import Labels
 from tallymark.io.folders import IMAGE_SUFFIXES, distinct_names, media_files, test_folder
 from tallymark.io.tables import Table, number_text, read_table, write_table
-from tallymark.io.tokens import NOT_AN_INTEGER, read_numbers
+from tallymark.io.tokens import NOT_AN_INTEGER, read_integer_cells, read_integer_columns
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.table_checks import bad_header, one_row_each, read_ids, report_break_tags
 
@@ -70,14 +70,7 @@ def _labels(
 ) -> Annotations[Labels]:
     """The `count` class ids in these columns of each row; rows without them are reported and get none."""
     cells = [table.text(name) for name in names]
-    if len(names) > 1:
-        values = np.stack([cell.cast(pl.Int64, strict=False).fill_null(NOT_AN_INTEGER).to_numpy() for cell in cells], 1)
-        given = np.add.reduce([(cell != "").to_numpy().astype(np.int64) for cell in cells])
-    else:
-        tokens = read_numbers(cells[0], pl.Int64)
-        given = tokens.counts
-        values = np.full((len(items), count), NOT_AN_INTEGER)
-        values[given == count] = tokens.values[np.repeat(given == count, given)].reshape(-1, count)
+    values, given = read_integer_columns(cells) if len(names) > 1 else read_integer_cells(cells[0], count)
     good = np.ones(len(items), bool)
 
     def refuse(kind: str, bad: np.ndarray, expected: str, remedy: str) -> None:
@@ -109,8 +102,9 @@ def _labels(
         ranked = np.sort(values, axis=1)
         repeated = (ranked[:, 1:] == ranked[:, :-1]).any(axis=1)
         refuse("duplicate_label", repeated, "different labels", "name each label once")
-    item = np.repeat(np.flatnonzero(good), count)
-    return Annotations.from_rows(items, item, Labels(values[good].ravel()), line=table.line[item])
+    label = (values if good.all() else values[good]).ravel()
+    offsets = np.append(0, np.cumsum(good)) * count
+    return Annotations(items, offsets, Labels(label), line=np.repeat(table.line[good], count))
 
 
 def write(annotations: Annotations[Labels], path: str | Path, form: str) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 import polars as pl
 
 from tallymark.core import options as options_module
@@ -17,7 +16,7 @@ from tallymark.geometry import Labels
 from tallymark.scoring.by_class import Confusions, label_table
 from tallymark.scoring.outcomes import label_outcomes
 from tallymark.scoring.ranked_matches import rank_labels
-from tallymark.scoring.score import Score, item_table, weighted_mean, weighted_means
+from tallymark.scoring.score import Score, item_table, share, weighted_mean, weighted_means
 
 
 @dataclass(frozen=True)
@@ -45,17 +44,16 @@ def score(truth: Annotations[Labels], predicted: Annotations[Labels], rule_optio
     ranked = rank_labels(truth, predicted, rule_options.k)
     wrong, top1 = ranked.rank == 0, ranked.rank == 1
     value = wrong.astype(float)
-    everything = np.ones(len(value))
     return Score(
         "food",
-        weighted_mean(value, everything),
+        share(wrong),
         "lower",
         rule_options,
         item_table(truth, predicted, value, top1=top1),
         total=lambda weight: weighted_mean(value, weight),
         find_totals=lambda weights: weighted_means(value, weights),
         counts=pl.DataFrame({"right": [int((~wrong).sum())], "wrong": [int(wrong.sum())]}),
-        details={"top1_error": weighted_mean(1.0 - top1, everything)},
+        details={"top1_error": share(~top1)},
         classes=label_table(ranked.label, wrong, top1, truth.classes),
         analyses={"confusions": Confusions(ranked.label, ranked.first, truth.classes)},
         find_pairs=lambda: pl.DataFrame({"item": truth.items.ids, "rank": ranked.rank}).filter(pl.col("rank") > 0),
