@@ -77,7 +77,7 @@ def tune_ensemble(ensemble: Ensemble, truth: Annotations[Any], rule: Rule, given
     count = len(ensemble.members)
     if count > 1:
         methods = (settings.method,) if "method" in given else ensemble.methods
-        reaches: Sequence[Mapping[str, float]] = [{}]
+        reaches: Sequence[Mapping[str, Any]] = [{}]
         if ensemble.objects.shapes.localized:
             name, values = ("iou", IOUS) if ensemble.objects.shapes.overlaps else ("seconds", SECONDS)
             reaches = [{}] if name in given else [{name: value} for value in values]

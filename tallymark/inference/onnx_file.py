@@ -172,8 +172,15 @@ def _finite(kind: object, number: int, value: memoryview) -> bool:
 
 def metadata_text(data: bytes, key: str) -> str:
     """The text in the metadata of a model under a key; empty if there is none."""
-    entries = (dict(_fields(value)) for number, value in _fields(memoryview(data)) if number == METADATA)
-    return next((str(entry[2], "utf-8") for entry in entries if entry.get(1) == key.encode() and 2 in entry), "")
+    entries = (_entry(value) for number, value in _fields(memoryview(data)) if number == METADATA)
+    return next((text for name, text in entries if name == key), "")
+
+
+def _entry(value: int | memoryview) -> tuple[str, str]:
+    """Key and text of an entry of the metadata; both empty if it is none."""
+    parts = dict(_fields(value)) if isinstance(value, memoryview) else {}
+    name, text = (parts.get(number, memoryview(b"")) for number in (1, 2))
+    return ("", "") if isinstance(name, int) or isinstance(text, int) else (str(name, "utf-8"), str(text, "utf-8"))
 
 
 def with_metadata(data: bytes, key: str, text: str) -> bytes:
@@ -181,8 +188,7 @@ def with_metadata(data: bytes, key: str, text: str) -> bytes:
     view = memoryview(data)
     kept, start = [], 0
     for number, value, end in _spans(view):
-        entry = dict(_fields(value)) if number == METADATA and isinstance(value, memoryview) else {}
-        if entry.get(1) != key.encode():
+        if number != METADATA or _entry(value)[0] != key:
             kept.append(view[start:end])
         start = end
     return b"".join([*kept, _part(METADATA, _part(1, key.encode()) + _part(2, text.encode()))])

@@ -74,6 +74,13 @@ def require_columns(table: Table, columns: Sequence[str], problems: Problems, *,
     return table
 
 
+def read_numbers(table: Table, column: str, ids: pl.Series, wanted: tuple[str, str], problems: Problems) -> np.ndarray:
+    """A column of finite numbers; other cells are reported, and nan. wanted: what is expected, and the remedy."""
+    values = table.text(column).cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    table.report(problems, "not_a_number", np.flatnonzero(~np.isfinite(values)), column, *wanted, ids=ids)
+    return values
+
+
 def score_column(table: Table) -> np.ndarray | None:
     """The confidences in a column `score`, which a file may have beside the official ones; None if not numbers."""
     if "score" not in table.header:

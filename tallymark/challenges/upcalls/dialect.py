@@ -19,11 +19,12 @@ from tallymark.io.tables import Table, number_text, read_table, write_table
 from tallymark.submission import clips
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.prediction_string import is_number
-from tallymark.submission.table_checks import bad_header, read_ids, require_columns, score_column
+from tallymark.submission.table_checks import bad_header, read_ids, read_numbers, require_columns, score_column
 
 FORMS = ("official", "scored", "clips")
 """The two columns of the challenge; a third one, `score`, which the published script ignores; a row for each clip."""
 HEADER = ["filename", "timestamp"]
+SECONDS = ("a finite number of seconds", "write seconds as a plain decimal number")
 
 
 def label_filter(rule_options: RuleOptions) -> LabelFilter:
@@ -55,10 +56,10 @@ def read_calls(path: str | Path, labels: LabelFilter, problems: Problems) -> Ann
     table, ids = read_ids(table, "filename", problems)
     length = None
     if "timestamp" in table.header:
-        time = _seconds(table, "timestamp", ids, problems)
+        time = read_numbers(table, "timestamp", ids, SECONDS, problems)
     else:
-        start = _seconds(table, "start", ids, problems)
-        end = _seconds(table, "end", ids, problems)
+        start = read_numbers(table, "start", ids, SECONDS, problems)
+        end = read_numbers(table, "end", ids, SECONDS, problems)
         backward = np.flatnonzero(end < start)
         table.report(
             problems, "negative_duration", backward, "end", "an end after the start", "correct the row", ids=ids
@@ -78,16 +79,7 @@ def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Ann
     if table is None:
         return None
     table, ids = read_ids(table, "filename", problems)
-    return _annotations(table, ids, _seconds(table, "timestamp", ids, problems), score=score_column(table))
-
-
-def _seconds(table: Table, column: str, ids: pl.Series, problems: Problems) -> np.ndarray:
-    """A column of numbers; cells that are none are reported, and nan."""
-    values = table.text(column).cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    bad = np.flatnonzero(~np.isfinite(values))
-    remedy = "write seconds as a plain decimal number"
-    table.report(problems, "not_a_number", bad, column, "a finite number of seconds", remedy, ids=ids)
-    return values
+    return _annotations(table, ids, read_numbers(table, "timestamp", ids, SECONDS, problems), score=score_column(table))
 
 
 def _annotations(
