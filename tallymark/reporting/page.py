@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tallymark.core.humanize import count
 from tallymark.core.outputs import write_text
 from tallymark.reporting.blocks import Section, TableBlock, cell_text
-from tallymark.reporting.scripts import content_policy, page_script, report_script, report_style
+from tallymark.reporting.scripts import content_policy, report_script, report_style, script
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -48,6 +48,6 @@ def _environment() -> Environment:
     environment.filters["cell"] = cell_text
     environment.filters["count"] = count
     environment.filters["table_block"] = TableBlock
-    for made in (content_policy, page_script, report_script, report_style):
+    for made in (content_policy, report_script, report_style, script):
         environment.globals[made.__name__] = made
     return environment

@@ -12,9 +12,10 @@ FIRST_LINE, LAST_LINE = "(() => {\n'use strict';\n", "\n})();\n"
 
 
 @cache
-def page_script() -> str:
-    """The script of every page, which enlarges images."""
-    return (TEMPLATES / "script.js").read_text()
+def script(name: str) -> str:
+    """A script in `templates`. Templates write it as it is, `<script>{{ script("a.js") | safe }}</script>`: a line
+    more or less has another hash, and the browser refuses it."""
+    return (TEMPLATES / name).read_text()
 
 
 @cache
@@ -40,7 +41,8 @@ def content_policy() -> str:
     No script but ours, by hash; images and sounds only from inside the page. Sounds may also be files beside it, since
     clips are: `'self'` where the page comes from a server, `file:` where it is opened from a disk.
     """
-    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in (page_script(), report_script()))
+    scripts = [*(script(path.name) for path in sorted(TEMPLATES.glob("*.js"))), report_script()]
+    hashes = " ".join(f"'sha256-{_digest(one)}'" for one in scripts)
     return "; ".join(
         [
             "default-src 'none'",
@@ -54,5 +56,5 @@ def content_policy() -> str:
     )
 
 
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -107,7 +107,7 @@ def page_data(**more: Any) -> Json:
     return {**made, "hasTruth": True, "hasScores": True, **more}
 
 
-def boxes(items: int = 12, each: int = 20, scenes: int = 6, name: str = "field", pictures: bool = True) -> Json:
+def boxes(items: int = 12, each: int = 20, scenes: int = 6, name: str = "field") -> Json:
     """Boxes with every outcome in each scene: hits, a duplicate, a badly placed one, false alarms and misses."""
     rng = np.random.default_rng(3)
     formula = {"tp": 1, "fp": 1, "fn": 1, "empty": None, "pooled": False}
@@ -147,10 +147,13 @@ def boxes(items: int = 12, each: int = 20, scenes: int = 6, name: str = "field",
             x, y = (float(value) for value in rng.integers(10, 250, 2))
             more = {"score": round(0.2 + 0.1 * (number - 9) + 0.03 * at, 3), "label": 0}
             objects.append(thing("prediction", number, outcome, box_path(x, y, 40, 36), [2 * x, 2 * y, 80, 72], **more))
-        image = picture(320, 320, at) if pictures and at != scenes - 1 else None
         tags = [["worst"], ["best"], ["typical", "random"]][at % 3]
         facts = [f"source {name} {at % 3}", f"{each} predicted"]
-        shown.append(scene(at, f"{name}_{at:03d}", objects, image=image, tags=tags, facts=facts))
+        made = scene(at, f"{name}_{at:03d}", objects, image=picture(320, 320, at), tags=tags, facts=facts)
+        if at == scenes - 1:  # its file cannot be read
+            made |= {"image": None, "width": 0, "height": 0, "toItem": None}
+            made["objects"] = [{**one, "path": ""} for one in objects]
+        shown.append(made)
     tp, fp, fn = counts_at(live, 0.4)
     values = (tp / np.maximum(tp + fp + fn, 1)).mean(axis=1)
     listed = {
@@ -335,21 +338,13 @@ def labels(items: int = 40) -> Json:
 
 
 def without_truth() -> Json:
-    """Predictions only: no score, all of them in `live.fp`."""
+    """Predictions only: no score, outcomes or partners, and the scores of all predictions as `live`."""
     made = boxes()
-    made["hasTruth"] = False
-    made["live"] = live_counts(12, 20, [0.5], {"tp": 1, "fp": 1, "fn": 1, "empty": None, "pooled": False})
     score = np.round(np.random.default_rng(2).random(240), 3)
-    nothing = np.zeros(0)
-    made["live"] |= {
-        "tp": entries(nothing, nothing, nothing),
-        "fp": entries(np.repeat(np.arange(12), 20), score, np.zeros(240)),
-    }
+    made |= {"hasTruth": False, "live": {"kind": "scores", "score": packed(score, "f8")}}
     for one in made["scenes"]:
-        one["objects"] = [
-            {**thing, "outcome": "unknown", "partner": None}
-            for thing in one["objects"]
-            if thing["role"] == "prediction"
-        ]
-    made["items"] |= {"score": [None] * 12, "truths": [0] * 12}
+        found = [thing for thing in one["objects"] if thing["role"] == "prediction"]
+        kept = ("role", "number", "score", "label", "path", "shape")
+        one["objects"] = [{"outcome": "unknown"} | {key: thing[key] for key in kept} for thing in found]
+    made["items"] |= {"score": None, "truths": None}
     return made

@@ -211,6 +211,11 @@ def test_the_viewer_zooms_pans_and_hides(browser: OpenPage, tmp_path: Path) -> N
 def test_an_item_without_a_picture_says_so(browser: OpenPage, tmp_path: Path) -> None:
     page = browser(write(tmp_path, boxes()), fragment="#item=field_005")
     assert page.locator(".stage").get_by_text("There is no picture of this image").is_visible()
+    assert page.get_by_role("button", name="add missed").count() == 0
+    page.keyboard.press("a")
+    page.keyboard.press("j")
+    page.keyboard.press("r")
+    assert page.locator(".objects .verdict").inner_text() == "✓"
 
 
 def test_everything_is_reached_by_keyboard(browser: OpenPage, tmp_path: Path) -> None:
@@ -366,16 +371,23 @@ def test_the_right_label_is_chosen(browser: OpenPage, tmp_path: Path) -> None:
     page.keyboard.press("2")
     page.keyboard.press("n")
     page.get_by_label("the right class").select_option("dumplings")
+    page.keyboard.press("n")
+    page.get_by_role("button", name="truth").focus()
+    page.keyboard.press("r")
+    page.keyboard.press("n")
+    page.keyboard.press("w")
     close(page)
     items = corrections(page)["items"]
-    assert items["dish0.jpg"]["label"] == {"verdict": "right", "label": "beef tartare"}
-    assert sorted(one["label"]["label"] for one in items.values()) == ["beef tartare", "dumplings"]
+    assert items["dish0.jpg"]["label"] == {"verdict": "wrong", "label": "beef tartare"}
+    assert items["dish1.jpg"]["label"] == {"verdict": "wrong", "label": "dumplings"}
+    assert items["dish2.jpg"]["label"] == {"verdict": "right", "label": "carrot cake"}
+    assert items["dish3.jpg"]["label"] == {"verdict": "wrong", "label": None}
 
 
 def test_without_truth_there_is_no_score(browser: OpenPage, tmp_path: Path) -> None:
     data = report_data.without_truth()
     page = browser(write(tmp_path, data))
-    score = report_data.unpacked(data["live"]["fp"]["score"], "f8")
+    score = report_data.unpacked(data["live"]["score"], "f8")
     assert page.inner_text("output.big") == str((score >= 0.4).sum())
     assert "outcome" not in page.inner_text(".filters")
     assert page.get_by_label("order").input_value() == "predictions"

@@ -16,6 +16,7 @@ function decodeEntries(entries) {
 
 function decodeLive(live) {
   if (!live) return null;
+  if (live.kind === 'scores') return {...live, score: decodeArray(live.score, Float64Array)};
   if (live.kind === 'labels') {
     const probability = decodeArray(live.probability, Float64Array);
     return {...live, rank: decodeArray(live.rank, Int32Array), probability};
@@ -28,6 +29,10 @@ function decodeLive(live) {
   };
 }
 
+// What may be missing: the picture of a scene with its coordinates, and what is not known of an object.
+const EMPTY_PICTURE = {width: 640, height: 480, toItem: null};
+const UNKNOWN_OBJECT = {score: null, label: null, path: '', partner: null, iou: null};
+
 function readData() {
   const data = JSON.parse(document.querySelector('script.page-data').textContent);
   data.live = decodeLive(data.live);
@@ -37,7 +42,8 @@ function readData() {
     scene.group = data.items.group ? data.items.group[scene.item] : null;
     scene.image = isImage(scene.image) ? scene.image : null;
     scene.cameras = (scene.cameras || []).filter(camera => isImage(camera.image));
-    scene.objects.forEach((object, at) => { object.index = at; });
+    if (!scene.toItem) Object.assign(scene, EMPTY_PICTURE);
+    scene.objects = scene.objects.map((object, at) => ({...UNKNOWN_OBJECT, ...object, index: at}));
   });
   return data;
 }

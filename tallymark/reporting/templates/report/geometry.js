@@ -3,7 +3,7 @@ const GEOMETRIES = {
   boxes: {
     gesture: 'drag',
     hint: 'Drag a box around the missed one.',
-    accepts: shape => isNumbers(shape, 4),
+    accepts: shape => isNumbers(shape, 4) && shape[2] > 0 && shape[3] > 0,
     shapeOf: (scene, from, to) => boxBetween(scene, from, to).map(value => Number(value.toFixed(2))),
     pathOf: (scene, [x, y, w, h]) => outline(scene, [[x, y], [x + w, y], [x + w, y + h], [x, y + h]]),
   },

@@ -42,6 +42,7 @@ function totalsModel() {
 
 function allScores() {
   if (data.live?.kind === 'labels') return data.live.probability;
+  if (data.live?.kind === 'scores') return data.live.score;
   if (data.live) return [...data.live.tp.score, ...data.live.fp.score];
   const shown = data.scenes.flatMap(scene => scene.objects).filter(one => one.role === 'prediction');
   return shown.map(one => one.score ?? NaN);

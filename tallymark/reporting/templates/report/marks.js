@@ -39,6 +39,7 @@ function removeMissed(scene, at) {
   keepMarks();
 }
 
+// The verdict is on the stated label; `label` is the name of the right class, null where it is not known.
 function setLabel(scene, verdict, label) {
   marksOf(scene.id).label = verdict === null ? null : {verdict, label};
   keepMarks();
@@ -67,7 +68,7 @@ function sameWindow(a, b) {
 function addedObjects(scene) {
   const geometry = GEOMETRIES[data.geometry];
   const own = marks.get(scene.id);
-  if (!own || !geometry) return [];
+  if (!own || !geometry || !scene.toItem) return [];
   const isInside = ({shape}) => !scene.window || (shape[0] >= scene.window[0] && shape[0] <= scene.window[1]);
   const added = {role: 'added', outcome: 'added', score: null, partner: null, iou: null};
   return own.missed.map((missed, number) => {

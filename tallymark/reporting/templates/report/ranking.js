@@ -5,14 +5,19 @@ function makeRanking(scene) {
   const other = el('select', {'aria-label': 'the right class', onchange: () => {
     if (other.value) choose(data.classes[Number(other.value)]);
   }}, el('option', {value: ''}, 'another class…'), ...options);
-  const choose = name => setLabel(scene, 'right', name);
+  const choose = name => setLabel(scene, name === statedLabel(scene) ? 'right' : 'wrong', name);
 
   function update() {
     const chosen = marks.get(scene.id)?.label ?? null;
     const focused = [...rows.querySelectorAll('button')].indexOf(document.activeElement);
-    rows.replaceChildren(...scene.ranking.map((one, at) => rankingRow(one, at, chosen, () => choose(one.name))));
+    const stated = statedLabel(scene);
+    rows.replaceChildren(...scene.ranking.map((one, at) => {
+      const isRight = chosen?.label === one.name;
+      const verdict = isRight ? 'right' : chosen && one.name === stated ? chosen.verdict : null;
+      return rankingRow(one, at, verdict, () => choose(one.name));
+    }));
     rows.querySelectorAll('button')[focused]?.focus();
-    const at = chosen?.verdict === 'right' ? data.classes.indexOf(chosen.label) : -1;
+    const at = data.classes.indexOf(chosen?.label);
     other.value = at < 0 ? '' : String(at);
   }
   return {
@@ -23,15 +28,14 @@ function makeRanking(scene) {
   };
 }
 
-function rankingRow(one, at, chosen, onclick) {
-  const verdict = chosen?.label === one.name ? chosen.verdict : null;
+function rankingRow(one, at, verdict, onclick) {
   const share = Math.min(1, Math.max(0, one.probability ?? 0));
   return el('li', {class: one.right && 'right'}, el('button', {
     type: 'button', 'aria-pressed': String(verdict === 'right'), title: `the right one (${at + 1})`, onclick,
   },
   el('span', {class: 'name'}, `${one.name} `, one.right && el('small', {}, 'truth'),
     verdict && el('small', {class: `verdict ${verdict}`, 'aria-label': `marked ${verdict}`}, VERDICTS[verdict])),
-  el('span', {class: 'share'}, one.probability === null ? '' : formatPercent(one.probability)),
+  el('span', {class: 'share'}, (one.probability ?? null) === null ? '' : formatPercent(one.probability)),
   el('span', {class: 'bar'}, el('i', {style: `width:${(100 * share).toFixed(1)}%`}))));
 }
 

@@ -1,6 +1,6 @@
 // The review of a scene: verdicts on the selected object, missed objects that are added, and whether all is marked.
 function makeReview(scene, setGesture) {
-  const geometry = GEOMETRIES[data.geometry] || null;
+  const geometry = (scene.toItem && GEOMETRIES[data.geometry]) || null;
   const hint = el('p', {class: 'quiet hint', role: 'status'});
   const button = (text, key, onclick) => el('button', {type: 'button', onclick}, text, ' ', el('kbd', {}, key));
   const verdictButton = name => button(name, name[0], () => judge(name));
@@ -14,7 +14,7 @@ function makeReview(scene, setGesture) {
 
   function judge(verdict) {
     if (scene.ranking) {
-      setLabel(scene, verdict, statedLabel(scene));
+      setLabel(scene, verdict, verdict === 'right' ? statedLabel(scene) : null);
       return;
     }
     const object = selectedObject(scene);
@@ -37,7 +37,8 @@ function makeReview(scene, setGesture) {
   }
   function add(from, to) {
     const label = classes ? Number(classes.value) : data.classes.length === 1 ? 0 : null;
-    addMissed(scene, geometry.shapeOf(scene, from, to, label), label);
+    const shape = geometry.shapeOf(scene, from, to, label);
+    if (geometry.accepts(shape)) addMissed(scene, shape, label);
     setAdding(false);
   }
   function cancel() {

@@ -1,8 +1,9 @@
 // Puts the parts together. The other files only declare, so that their order does not matter.
+Object.assign(data, readData());
 const root = document.querySelector('.live');
 const model = makeModel();
-const initialThreshold = state.threshold;
-state.sort = sortings()[0].key;
+const initialThreshold = data.threshold ?? 0;
+Object.assign(state, {threshold: initialThreshold, k: data.live?.k ?? 1, sort: sortings()[0].key});
 loadMarks();
 root.append(scorePanel(), reviewBar(), filterBar(), galleryGrid());
 const viewer = makeViewer();

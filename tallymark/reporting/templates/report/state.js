@@ -1,8 +1,8 @@
 // What the reader has chosen, and who is told when it changes.
-const data = readData();
+const data = {};
 const state = {
-  threshold: data.threshold ?? 0,
-  k: data.live?.kind === 'labels' ? data.live.k : 1,
+  threshold: 0,
+  k: 1,
   tags: new Set(),
   groups: new Set(),
   outcomes: new Set(),
@@ -14,7 +14,7 @@ const state = {
 };
 const listeners = new Map();
 
-// Topics: 'threshold', 'filters', 'marks', 'selection', 'hidden'.
+// Topics: 'threshold', 'k', 'filters', 'marks', 'selection', 'hidden'.
 function listen(topic, heard) {
   if (!listeners.has(topic)) listeners.set(topic, []);
   listeners.get(topic).push(heard);
