@@ -15,13 +15,14 @@ import numpy as np
 import polars as pl
 
 from tallymark.api.data import PathLike
-from tallymark.api.export import export, format_for
+from tallymark.api.export import export, format_for, writes_folder
 from tallymark.api.report import export_report
 from tallymark.core.outputs import filling, holds_files
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.detector.coders import CODERS
+from tallymark.formats.export_source import recording_names
 from tallymark.formats.photos import DECIMALS, positions
 from tallymark.inference.candidate_files import write_candidates
 from tallymark.inference.predictor import PredictionResult
@@ -78,7 +79,7 @@ def export_plot(result: PredictionResult, path: PathLike) -> None:
 
 
 def export_raven(result: PredictionResult, folder: PathLike) -> list[Path]:
-    """Write a Raven selection table for each recording, and return their paths."""
+    """Write a Raven selection table for each recording, or one of all to a path ending in .txt; return their paths."""
     return _export_tables(result, "raven", folder)
 
 
@@ -90,8 +91,10 @@ def export_audacity(result: PredictionResult, folder: PathLike) -> list[Path]:
 def _export_tables(result: PredictionResult, name: str, folder: PathLike) -> list[Path]:
     _check_supported(result.recipe, name)
     export(result, name, folder)
+    if not writes_folder(name, Path(folder)):
+        return [Path(folder)]
     ending = {"raven": ".Table.1.selections.txt", "audacity": ".txt"}[name]
-    return output_paths(Path(folder), result.catalog.items.ids, ending)
+    return output_paths(Path(folder), recording_names(result.catalog), ending)
 
 
 def export_clips(result: PredictionResult, folder: PathLike, *, per_kind: int = 10) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,11 @@ import numpy as np
 
 from tallymark.core.outputs import filling
 from tallymark.core.problems import BadInput
+from tallymark.data.annotations import Annotations
+from tallymark.data.items import Items
 from tallymark.formats.audacity import write_audacity
 from tallymark.formats.coco_writer import export_coco_boxes, export_coco_masks
-from tallymark.formats.export_source import ExportSource
+from tallymark.formats.export_source import ExportSource, recording_names
 from tallymark.formats.geojson import export_geojson_boxes, export_geojson_masks, georeferenced
 from tallymark.formats.kitti_writer import export_kitti, with_camera
 from tallymark.formats.nuscenes import write_nuscenes
@@ -79,16 +81,19 @@ def _nuscenes(source: ExportSource[Cuboids], path: Path) -> None:
 
 
 def _raven(source: ExportSource[Events], path: Path) -> None:
+    calls = _calls(source)
     if path.name.lower().endswith(TABLES):
-        write_raven_combined(
-            source.annotations, path, source.band, _seconds(source), default_length=source.event_seconds
-        )
+        write_raven_combined(calls, path, source.band, _seconds(source), default_length=source.event_seconds)
     else:
-        write_raven(source.annotations, path, source.band, default_length=source.event_seconds)
+        write_raven(calls, path, source.band, default_length=source.event_seconds)
 
 
 def _audacity(source: ExportSource[Events], path: Path) -> None:
-    write_audacity(source.annotations, path, default_length=source.event_seconds)
+    write_audacity(_calls(source), path, default_length=source.event_seconds)
+
+
+def _calls(source: ExportSource[Events]) -> Annotations[Events]:
+    return replace(source.annotations, items=Items.of(recording_names(source.catalog)))
 
 
 def _of_known_length(source: ExportSource[Events], path: Path) -> np.ndarray:

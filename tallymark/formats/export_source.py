@@ -6,8 +6,10 @@ known of it: in every format, an item without objects says that there are none.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -104,6 +106,14 @@ def media_names(catalog: Catalog) -> list[str]:
     if len(set(names)) == len(names):
         return names
     return [one if file is None else file for one, file in zip(catalog.items.ids, files, strict=True)]
+
+
+def recording_names(catalog: Catalog) -> list[str]:
+    """For each recording its id, or the path of its file where recordings in several folders share a name."""
+    paths = media_names(catalog)
+    shared = Counter(PurePosixPath(path).name for path in paths)
+    pairs = zip(catalog.items.ids, paths, strict=True)
+    return [path if shared[PurePosixPath(path).name] > 1 else one for one, path in pairs]
 
 
 def best_first(annotations: Annotations[G]) -> Annotations[G]:

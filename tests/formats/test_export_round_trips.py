@@ -13,7 +13,9 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+import soundfile
 import yaml
+from PIL import Image
 
 import tallymark
 from tallymark.core.problems import BadInput
@@ -332,3 +334,44 @@ def test_unknown_and_unfitting_formats_are_refused(sets: Path, tmp_path: Path) -
     with pytest.raises(BadInput, match="the images that"):
         tallymark.convert("wheat", path, tmp_path / "out.json", to="coco", media=sets / "food")
     assert not list(tmp_path.glob("out*"))
+
+
+@pytest.mark.parametrize("to", ["raven", "combined", "audacity"])
+def test_recordings_of_one_name_in_two_folders(to: str, tmp_path: Path) -> None:
+    folder = tmp_path / "recordings"
+    for place in ("pier 1", "pier 2"):
+        (folder / place).mkdir(parents=True)
+        soundfile.write(folder / place / "x #1.wav", np.zeros(8000), 2000)
+    names = ["pier 1/x #1.wav", "pier 2/x #1.wav"]
+    calls = Annotations.from_rows(Items.of(names), np.array([0, 1, 1]), Events(np.array([1.0, 0.2, 3.0])))
+    tallymark.write("upcalls", calls, tmp_path / "s.csv")
+    out = folder if to == "audacity" else folder / ("all.txt" if to == "combined" else "tables")
+    name = "raven" if to == "combined" else to
+    tallymark.convert("upcalls", tmp_path / "s.csv", out, to=name, media=folder)
+    read = tallymark.read("upcalls", folder)
+    assert not list(read.notes)
+    assert read.truth is not None
+    found = {one: read.truth.shapes.time[read.truth.item == at].tolist() for at, one in enumerate(read.items.ids)}
+    assert found == {names[0]: [1.0], names[1]: [pytest.approx(0.2), 3.0]}
+
+
+def test_a_turned_photograph_has_the_size_that_it_is_shown_in(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.fromarray(np.zeros((30, 40, 3), np.uint8)).save(tmp_path / "a.jpg", exif=exif)
+    boxes = Annotations.from_rows(
+        Items.of(["a"]), np.zeros(1, np.int64), Boxes.of([[20, 30, 10, 10]]), score=np.ones(1)
+    )
+    tallymark.write("wheat", boxes, tmp_path / "s.csv")
+    tallymark.convert("wheat", tmp_path / "s.csv", tmp_path / "a.json", to="coco", media=tmp_path / "a.jpg")
+    [image] = json.loads((tmp_path / "a.json").read_text())["images"]
+    assert (image["file_name"], image["width"], image["height"]) == ("a.jpg", 30, 40)
+    tallymark.convert("wheat", tmp_path / "s.csv", tmp_path / "yolo", to="yolo", media=tmp_path / "a.jpg")
+    [[row]] = parse_yolo(tmp_path / "yolo").values()
+    assert row == [0, pytest.approx(25 / 30), 35 / 40, pytest.approx(1 / 3), 0.25]
+
+
+def test_a_format_says_which_extra_it_needs(sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tallymark.api.export.find_spec", lambda name: None)
+    with pytest.raises(BadInput, match=r"tallymark\[geo\]"):
+        tallymark.convert("wheat", sets / "wheat", tmp_path / "a.geojson", to="geojson")
