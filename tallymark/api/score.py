@@ -114,7 +114,7 @@ def by_distance(
     folder: the data folder, which has the poses of the vehicle.
     min_points: lidar points that a 3D box must contain to count.
     """
-    options = {"by_distance": folder, "min_points": min_points, **rule_options}
+    options: dict[str, Any] = {"by_distance": folder, "min_points": min_points, **rule_options}
     return cast("Distances", score(name, truth, submission, images=images, **options).analyses["distances"])
 
 

@@ -129,9 +129,8 @@ def _open(path: str | Path, problems: Problems) -> tuple[ModelMetadata, pl.DataF
     except BadInput as bad:
         problems.merge(bad.problems)
     except UNREADABLE as error:
-        damaged = "not a Parquet file, or only a part of one"
-        no_file = isinstance(error, OSError) and error.strerror
-        _report(problems, path, error.strerror.lower() if no_file else damaged, EXPECTED)
+        reason = error.strerror if isinstance(error, OSError) else None
+        _report(problems, path, (reason or "not a Parquet file, or only a part of one").lower(), EXPECTED)
     return None
 
 
@@ -160,7 +159,7 @@ def _check_values(table: pl.DataFrame, path: str | Path, problems: Problems) -> 
     first = (table["item"] != table["item"].shift(1)).fill_null(True)
     torn = first & ~table["item"].is_first_distinct()
     if torn.any():
-        name = clip(table["item"][torn.arg_max()])
+        name = clip(table["item"].filter(torn)[0])
         _report(problems, path, f"the item {name} in two places", "the rows of an item together", "item")
         return False
     item = np.cumsum(first.to_numpy()) - 1
