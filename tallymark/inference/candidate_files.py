@@ -129,9 +129,8 @@ def _open(path: str | Path, problems: Problems) -> tuple[ModelMetadata, pl.DataF
     except BadInput as bad:
         problems.merge(bad.problems)
     except UNREADABLE as error:
-        damaged = "not a Parquet file, or only a part of one"
         reason = error.strerror if isinstance(error, OSError) else None
-        _report(problems, path, reason.lower() if reason else damaged, EXPECTED)
+        _report(problems, path, (reason or "not a Parquet file, or only a part of one").lower(), EXPECTED)
     return None
 
 

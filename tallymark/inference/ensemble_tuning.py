@@ -77,11 +77,7 @@ def tune_ensemble(ensemble: Ensemble, truth: Annotations[Any], rule: Rule, given
     count = len(ensemble.members)
     if count > 1:
         methods = (settings.method,) if "method" in given else ensemble.methods
-        reaches: Sequence[Mapping[str, Any]] = [{}]
-        if ensemble.objects.shapes.localized:
-            name, values = ("iou", IOUS) if ensemble.objects.shapes.overlaps else ("seconds", SECONDS)
-            reaches = [{}] if name in given else [{name: value} for value in values]
-        tried = [replace(settings, method=method, **reach) for method in methods for reach in reaches]
+        tried = [one for method in methods for one in _reaches(ensemble, replace(settings, method=method), given)]
         settings = search.best([settings, *tried])
     if "calibration" not in given:
         settings = search.best([settings, *(replace(settings, calibration=one) for one in ensemble.calibrations)])
@@ -89,6 +85,16 @@ def tune_ensemble(ensemble: Ensemble, truth: Annotations[Any], rule: Rule, given
         for member in [*range(count)] * ROUNDS:
             settings = search.best([settings, *_reweighted(settings, member)])
     return search.finish(settings)
+
+
+def _reaches(ensemble: Ensemble, settings: FusionSettings, given: Mapping[str, Any]) -> list[FusionSettings]:
+    """The settings with every overlap, or distance in time, up to which detections may be of one object."""
+    shapes = ensemble.objects.shapes
+    if shapes.overlaps and "iou" not in given:
+        return [replace(settings, iou=iou) for iou in IOUS]
+    if shapes.localized and not shapes.overlaps and "seconds" not in given:
+        return [replace(settings, seconds=seconds) for seconds in SECONDS]
+    return [settings]
 
 
 def default_settings(ensemble: Ensemble, **given: Any) -> FusionSettings:

@@ -172,15 +172,8 @@ def _finite(kind: object, number: int, value: memoryview) -> bool:
 
 def metadata_text(data: bytes, key: str) -> str:
     """The text in the metadata of a model under a key; empty if there is none."""
-    entries = (_entry(value) for number, value in _fields(memoryview(data)) if number == METADATA)
-    return next((text for name, text in entries if name == key), "")
-
-
-def _entry(value: int | memoryview) -> tuple[str, str]:
-    """Key and text of an entry of the metadata; both empty if it is none."""
-    parts = dict(_fields(value)) if isinstance(value, memoryview) else {}
-    name, text = (parts.get(number, memoryview(b"")) for number in (1, 2))
-    return ("", "") if isinstance(name, int) or isinstance(text, int) else (str(name, "utf-8"), str(text, "utf-8"))
+    texts = (_entry(number, value) for number, value in _fields(memoryview(data)))
+    return next((text for name, text in texts if name == key), "")
 
 
 def with_metadata(data: bytes, key: str, text: str) -> bytes:
@@ -188,10 +181,21 @@ def with_metadata(data: bytes, key: str, text: str) -> bytes:
     view = memoryview(data)
     kept, start = [], 0
     for number, value, end in _spans(view):
-        if number != METADATA or _entry(value)[0] != key:
+        if _entry(number, value)[0] != key:
             kept.append(view[start:end])
         start = end
     return b"".join([*kept, _part(METADATA, _part(1, key.encode()) + _part(2, text.encode()))])
+
+
+def _entry(number: int, value: int | memoryview) -> tuple[str, str]:
+    """Key and text of a field that is an entry of the metadata; empty for any other field, or one that is damaged."""
+    if number != METADATA or not isinstance(value, memoryview):
+        return "", ""
+    try:
+        parts = {part: str(text, "utf-8") for part, text in _fields(value) if isinstance(text, memoryview)}
+    except ValueError:
+        return "", ""
+    return parts.get(1, ""), parts.get(2, "")
 
 
 def _part(number: int, content: bytes) -> bytes:

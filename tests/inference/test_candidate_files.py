@@ -119,11 +119,11 @@ def test_other_files_are_problems(tmp_path: Path) -> None:
     foreign = tmp_path / "foreign.parquet"
     pl.DataFrame({"a": [1]}).write_parquet(foreign)
     cases = {
-        whole[:-9]: "part of one",
-        whole[: len(whole) // 2]: "part of one",
-        whole[:4]: "part of one",
-        b"": "part of one",
-        b"item,score\n": "part of one",
+        whole[:-9]: "only a part of one",
+        whole[: len(whole) // 2]: "only a part of one",
+        whole[:4]: "only a part of one",
+        b"": "only a part of one",
+        b"item,score\n": "only a part of one",
         foreign.read_bytes(): "something else",
     }
     for content, found in cases.items():

@@ -51,11 +51,11 @@ def made(task: str) -> tuple[str, Annotations[Any], Ensemble, dict[str, Any]]:
         lists = [replace(top_k(noisy_labels(labels, seed), 3), score=None) for seed in range(3)]
         return "food", labels, ensemble_of(lists, to_submission=lambda one: top_k(one, 3), scored=False), {}
     if task == "rotated boxes":
-        masks, boxes = true_ships(30)
+        masks, boxes = true_ships(50)
         models = [noisy(boxes, seed) for seed in range(3)]
         return "ships", masks, ensemble_of(models, to_submission=as_masks), {"shape": CHIP}
     if task == "masks":  # as submissions: without scores, after a threshold
-        masks, boxes = true_ships(30)
+        masks, boxes = true_ships(50)
         found = [noisy(boxes, seed) for seed in range(3)]
         models = [replace(as_masks(one.filter(one.scores > 0.4)), score=None) for one in found]
         return "ships", masks, ensemble_of(models, scored=False), {"shape": CHIP}
