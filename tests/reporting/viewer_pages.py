@@ -6,14 +6,19 @@ import base64
 import io
 import json
 import wave
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
 import tallymark.reporting
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 TEMPLATES = Path(tallymark.reporting.__file__).parent / "templates"
 RATE = 2000
@@ -26,8 +31,21 @@ SCRIPTS = (
 )
 
 Scene = dict[str, Any]
+Opened = Callable[..., "Page"]
 
 CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+
+
+@pytest.fixture
+def opened(browser: Callable[..., Page], tmp_path: Path) -> Opened:
+    """Opens a page with the viewers of these scenes."""
+
+    def open_page(sound: Scene | None = None, points: Scene | None = None, **options: Any) -> Page:
+        file = tmp_path / "viewers.html"
+        file.write_text(viewer_page(sound=sound, points=points), encoding="utf-8")
+        return browser(file, size=(640, 640), **options)
+
+    return open_page
 
 
 def viewer_page(*, sound: Scene | None = None, points: Scene | None = None) -> str:
