@@ -69,9 +69,13 @@ class TunedRun:
 
     def show(self, to: Console) -> None:
         """Print the settings and the scores before and after."""
-        rows = [(name, str(getattr(self.recipe, name)), str(getattr(self.tuned, name))) for name in SETTINGS]
-        rows += [("score", f"{self.before.value:.6f}", f"{self.after.value:.6f}")]
-        show_table("settings", ("setting", "before", "tuned"), [row for row in rows if any(row[1:])], to)
+        shown = {"fusion", "nms_iou", "score_threshold", *CODERS[self.recipe.task].search}
+        if self.recipe.class_thresholds or self.tuned.class_thresholds:
+            shown.add("class_thresholds")
+        both = (self.recipe, self.tuned)
+        rows = [(name, *(str(getattr(one, name)) for one in both)) for name in SETTINGS if name in shown]
+        rows.append(("score", f"{self.before.value:.6f}", f"{self.after.value:.6f}"))
+        show_table("settings", ("setting", "before", "tuned"), rows, to)
         score = self.held_out.score
         if self.folds > 1:
             to.print(f"score of each fold at settings tuned on the others: {score.value:.6f}", highlight=False)

@@ -55,7 +55,7 @@ def files(request: pytest.FixtureRequest, good: Callable[[str], tuple[Path, Path
 
 def test_help_lists_every_command() -> None:
     text = run("--help")
-    commands = "list check score compare repair convert explore folds synth train predict kit demo"
+    commands = "list check score compare repair convert explore folds synth train predict tune fuse kit demo"
     assert all(command in text for command in commands.split())
 
 

@@ -142,6 +142,7 @@ PLANNED: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
         ("--raven", "--audacity", "--clips", "--draw", "--journal"),
     ),
     "train": (("wheat", "{data}"), (), ("--out",)),
+    "fuse": (("wheat", "{submission}", "{submission}", "--truth", "{truth}"), ("--out", "--settings"), ()),
     "kit": (("wheat",), (), ("--out",)),
     "new": (("wasps",), (), ("--out",)),
     "demo": (("wheat",), (), ("--out",)),
