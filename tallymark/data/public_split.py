@@ -107,7 +107,7 @@ def _improve(public: np.ndarray, parts: np.ndarray, share: float) -> np.ndarray:
         sums = parts[public].sum(axis=0)
         step = np.where(public, -1.0, 1.0)[:, None] * parts
         moved = costs(sums + step)
-        best = [(float(moved.min()), (int(moved.argmin()),))]
+        best: list[tuple[float, tuple[int, ...]]] = [(float(moved.min()), (int(moved.argmin()),))]
         out, into = np.flatnonzero(public), np.flatnonzero(~public)
         if swaps and len(out) and len(into):
             pairs = (step[out][:, None] + step[into][None]).reshape(-1, parts.shape[1])
