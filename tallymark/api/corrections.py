@@ -59,7 +59,7 @@ def record_of(corrections: Sequence[Corrections]) -> tuple[dict[str, object], ..
 def correct_result(result: PredictionResult, corrections: Sequence[Corrections]) -> PredictionResult:
     """The result with corrected predictions, which are counted as they are; entries that do not fit are problems."""
     for one in corrections:
-        predictions, changes = apply_to_predictions(one, result.predictions, result.problems)
+        predictions, changes = apply_to_predictions(one, result.predictions, result.candidates.size, result.problems)
         sentence = changes.sentence(one.file, result.catalog.medium.noun)
         result = replace(result, predictions=predictions, counting=None, notes=(*result.notes, sentence))
     return result

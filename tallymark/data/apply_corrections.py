@@ -13,6 +13,7 @@ from tallymark.core.humanize import plural
 from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
+from tallymark.data.checks.media import inspect_all, media_sizes
 from tallymark.data.corrections import Corrections, Mark, class_index, unknown_class
 from tallymark.data.items import Items
 from tallymark.geometry.coincidence import match_closest
@@ -56,9 +57,9 @@ def apply_to_truth(corrections: Corrections, catalog: Catalog, notes: Problems) 
     usable = catalog.labelled | new
     _note_partly_reviewed(corrections, catalog, known, usable, notes)
     kept_known = {item: at for item, at in known.items() if usable[at]}
-    marked = [_shaped(corrections, truth, kept_known, there=there, notes=notes) for there in (False, True)]
-    marked = [_inside(corrections, one, catalog.size, notes) for one in marked]
-    corrected, touched, changes = _exchange(truth, marked[0], marked[1])
+    wrong, there = (_shaped(corrections, truth, kept_known, there=there, notes=notes) for there in (False, True))
+    there = _inside(corrections, there, _sizes(catalog, there.objects.item), notes)
+    corrected, touched, changes = _exchange(truth, wrong, there)
     touched |= new
     split = pl.select(
         pl.when(pl.Series(new) & (catalog.split == "test")).then(pl.lit("train")).otherwise(catalog.split)
@@ -68,13 +69,17 @@ def apply_to_truth(corrections: Corrections, catalog: Catalog, notes: Problems) 
 
 
 def apply_to_predictions(
-    corrections: Corrections, predictions: Annotations[Any], notes: Problems
+    corrections: Corrections, predictions: Annotations[Any], size: np.ndarray, notes: Problems
 ) -> tuple[Annotations[Any], Changes]:
-    """The predictions without those marked wrong, with those marked right or missed; the latter have score 1."""
+    """The predictions without those marked wrong, with those marked right or missed; the latter have score 1.
+
+    size: (n, 2) width and height of all items, nan where they are not known; of recordings, seconds first.
+    """
     known = _known_items(corrections, predictions.items, notes)
     if not predictions.shapes.localized:
         return _rank_again(corrections, predictions, known, notes)
     wrong, there = (_shaped(corrections, predictions, known, there=there, notes=notes) for there in (False, True))
+    there = _inside(corrections, there, size, notes)
     corrected, touched, changes = _exchange(predictions, wrong, there)
     return corrected, replace(changes, items=int(touched.sum()))
 
@@ -148,18 +153,29 @@ def _shaped(
     return _Marked(objects, [kept[at] for at in order.tolist()])
 
 
-def _inside(corrections: Corrections, marked: _Marked, size: np.ndarray | None, notes: Problems) -> _Marked:
-    """The marked objects that lie in their items, where the data set states how large these are."""
+def _sizes(catalog: Catalog, items: np.ndarray) -> np.ndarray:
+    """(n, 2) width and height of all items, as the data set states them, or as the files of these items have them."""
+    size = np.full((len(catalog), 2), np.nan) if catalog.size is None else catalog.size.copy()
+    unknown = np.unique(items[~np.isfinite(size[items, 0])])
+    if len(unknown):
+        size[unknown] = media_sizes(inspect_all(catalog.select(unknown)))
+    return size
+
+
+def _inside(corrections: Corrections, marked: _Marked, size: np.ndarray, notes: Problems) -> _Marked:
+    """The marked objects, clipped to their items of `size`; those that lie outside are noted and left out."""
     objects = marked.objects
-    if size is None or not len(objects):
+    if not len(objects):
         return marked
-    room = np.where(np.isfinite(size), size, np.inf)
-    kept = objects.shapes.clip(room[objects.item])[1]
-    inside = np.isin(np.arange(len(objects)), kept)
+    room = np.where(np.isfinite(size), size, np.inf)[objects.item]
+    clipped, kept = objects.shapes.clip(room)
+    same = clipped.coincide(objects.shapes, kept, np.arange(len(objects))).second  # not much was cut off
+    inside = np.isin(np.arange(len(objects)), same)
     for mark in (marked.marks[at] for at in np.flatnonzero(~inside).tolist()):
         where, found = f"{mark.where}.shape", repr(mark.shape)[:80]
         notes.add(corrections.problem("outside", mark.item, where, found, "a shape inside its item"))
-    return _Marked(objects.filter(inside), [marked.marks[at] for at in np.flatnonzero(inside).tolist()])
+    left = replace(objects.filter(inside), shapes=clipped.take(np.flatnonzero(inside[kept])))
+    return _Marked(left, [marked.marks[at] for at in np.flatnonzero(inside).tolist()])
 
 
 def _exchange(

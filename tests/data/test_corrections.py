@@ -51,6 +51,11 @@ def review(tmp_path: Path, name: str, items: dict[str, Any], **changes: object) 
     return problems.checked(read)
 
 
+def unknown(annotations: Annotations[Any]) -> np.ndarray:
+    """Sizes of items that nobody knows."""
+    return np.full((len(annotations.items), 2), np.nan)
+
+
 def applied(corrections: Corrections, catalog: Catalog) -> tuple[Catalog, Changes, dict[str, int]]:
     notes = Problems(EVERY)
     corrected, changes = apply_to_truth(corrections, catalog, notes)
@@ -104,6 +109,21 @@ def test_what_does_not_fit_is_noted_and_changes_nothing(tmp_path: Path) -> None:
     assert notes == {"unused_correction": 1, "bad_shape": 2, "outside": 1}
 
 
+def test_shapes_are_clipped_to_their_items_or_noted(tmp_path: Path) -> None:
+    boxes = review(tmp_path, "wheat", {"a": {"missed": [{"shape": [190, 10, 12, 20]}, {"shape": [195, 50, 40, 20]}]}})
+    size = np.tile([200.0, 200.0], (3, 1))
+    notes = Problems(EVERY)
+    corrected, changes = apply_to_predictions(boxes, two_boxes(), size, notes)
+    assert corrected.shapes.width.tolist() == [40, 40, 10, 40]
+    assert (changes.added, notes.counts) == (1, {"outside": 1})
+    calls = review(tmp_path, "upcalls", {"a": {"missed": [{"shape": [30.5]}, {"shape": [70]}]}})
+    predicted = Annotations.from_rows(ITEMS, np.empty(0, np.int64), Events(np.empty(0)))
+    notes = Problems(EVERY)
+    corrected, _ = apply_to_predictions(calls, predicted, np.tile([30.0, np.nan], (3, 1)), notes)
+    assert corrected.shapes.time.tolist() == [30]
+    assert notes.counts == {"outside": 1}
+
+
 def test_a_mark_of_a_class_does_not_remove_an_object_of_another(tmp_path: Path) -> None:
     cuboids = Cuboids.of(np.array([[0, 0, 0, 2, 4, 1.5, 0]]))
     truth = Annotations.from_rows(ITEMS, np.array([0]), cuboids, label=np.array([1]), classes=("car", "bus"))
@@ -129,7 +149,7 @@ def test_masks_are_rectangles_or_runs_and_share_no_pixel_in_predictions(tmp_path
     square = Masks.of([np.pad(np.ones((10, 10), bool), ((5, 25), (5, 25)))], (40, 40))
     predicted = Annotations.from_rows(ITEMS, np.array([0]), square, score=np.array([0.5]))
     corrections = review(tmp_path, "ships", {"a": {"missed": [{"shape": [10, 5, 20, 10]}, {"shape": "1 3 41 3"}]}})
-    corrected, changes = apply_to_predictions(corrections, predicted, Problems())
+    corrected, changes = apply_to_predictions(corrections, predicted, unknown(predicted), Problems())
     assert changes.added == 2
     assert corrected.shapes.area.tolist() == [100, 150, 6]
     assert len(corrected.shapes.collisions(corrected.item)) == 0
@@ -148,9 +168,9 @@ def test_predictions_of_every_geometry(name: str, seed: int, tmp_path: Path) -> 
     entries[item]["predictions"] = [{"verdict": "wrong", "shape": shape_of(predicted, row), "label": own}]
     entries[other]["missed"] = [{"shape": FREE[name], "label": label}]
     corrections = review(tmp_path, name, entries)
-    corrected, changes = apply_to_predictions(corrections, predicted, Problems())
+    corrected, changes = apply_to_predictions(corrections, predicted, unknown(predicted), Problems())
     assert (changes.removed, changes.added) == (1, 1)
-    again, more = apply_to_predictions(corrections, corrected, Problems())
+    again, more = apply_to_predictions(corrections, corrected, unknown(corrected), Problems())
     assert (more.removed, more.added) == (0, 0) or name == "upcalls"  # another call may be near
     assert len(again.items) == len(predicted.items)
 
@@ -170,7 +190,7 @@ def test_labels_are_replaced_and_rankings_put_the_right_class_first(tmp_path: Pa
     assert (changes.items, changes.labelled, notes) == (3, 1, {})
     ranking = Labels(np.array([0, 1, 2] * 3))
     predicted = Annotations.from_rows(ITEMS, np.repeat(np.arange(3), 3), ranking, classes=classes)
-    ranked, _ = apply_to_predictions(review(tmp_path, "food", items), predicted, Problems())
+    ranked, _ = apply_to_predictions(review(tmp_path, "food", items), predicted, unknown(predicted), Problems())
     assert ranked.shapes.label.tolist() == [2, 0, 1, 1, 2, 0, 1, 0, 2]
 
 
