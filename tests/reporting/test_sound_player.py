@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.reporting.viewer_browser import browser, chromium
 from tests.reporting.viewer_pages import MARGIN, RATE, Opened, opened, sound_scene, upcall, wav_address
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-__all__ = ["browser", "chromium", "opened"]
+__all__ = ["opened"]
 
 RENDER = """async ([speed, octaves]) => {
   const transport = sound.transport;

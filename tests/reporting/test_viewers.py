@@ -11,13 +11,12 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from tests.reporting.viewer_browser import browser, chromium
 from tests.reporting.viewer_pages import TEMPLATES, Opened, opened, points_scene, street
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-__all__ = ["browser", "chromium", "opened"]
+__all__ = ["opened"]
 
 
 def pixels(place: Page | Locator) -> NDArray[np.uint8]:

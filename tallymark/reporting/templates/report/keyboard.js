@@ -32,7 +32,7 @@ const KEY_NAMES = {ArrowLeft: '← → ↑ ↓', ' ': 'space'};
 function watchKeys() {
   document.addEventListener('keydown', event => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || help.open) return;
-    if (event.target.closest('select, textarea, input:not([type=range]), audio')) return;
+    if (event.target.closest('select, textarea, input:not([type=range], [type=radio]), audio')) return;
     if (event.key.startsWith('Arrow') && event.target.closest('input, .space, .sound, .viewer-side')) return;
     // The space bar presses the button that has the focus, except in the list, where the focus only selects.
     if (event.key === ' ' && !(state.scene?.sound && event.target.closest('.objects'))) return;
