@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.api.data import PathLike, read
-from tallymark.api.score import read_submission
+from tallymark.api.predictions import read_predictions
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem, nearest
 from tallymark.core.recipe import Recipe
@@ -164,7 +164,7 @@ def _source_of_submission(
     what: Challenge, path: PathLike, media: PathLike | None, to: str, options: dict[str, Any]
 ) -> ExportSource[Any]:
     """The predictions of a submission with the media that they are about, where these are given."""
-    predicted = read_submission(what.name, path, **options)
+    predicted = read_predictions(what.name, path, thresholded=True, **options)
     chosen = format_of(to, type(predicted.shapes))
     if predicted.weak:
         remedy = "predict times, without --form clips"

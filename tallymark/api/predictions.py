@@ -22,7 +22,9 @@ CLIPS = "clips"
 """The form of a submission with a probability for each clip, which is not subject to thresholds."""
 
 
-def read_predictions(name: str, path: PathLike, **rule_options: object) -> Annotations[Any]:
+def read_predictions(
+    name: str, path: PathLike, *, thresholded: bool = False, **rule_options: object
+) -> Annotations[Any]:
     """Read the predictions in a submission, in a candidate file, or in the held-out candidates of a run.
 
     Candidates are fused as their recipe says, but not thresholded: all are there, with their scores, in the geometry
@@ -33,12 +35,14 @@ def read_predictions(name: str, path: PathLike, **rule_options: object) -> Annot
     name: the challenge.
     path: a submission; a Parquet file that `predict --candidates` or a training wrote; or the folder of a run, which
         stands for its `held_out.parquet`.
+    thresholded: of candidates, only those above the thresholds of their recipe.
     """
     what = challenge(name)
     problems = Problems()
     stored = stored_candidates(what, path, problems)
     if stored is not None or problems:
-        return unthresholded(problems.checked(stored))
+        known = problems.checked(stored)
+        return predictions_by(known, known.metadata.recipe) if thresholded else unthresholded(known)
     return problems.checked(what.dialect.read(path, what.parse_rule_options(rule_options), problems))
 
 
@@ -66,7 +70,11 @@ def stored_candidates(what: Challenge | None, path: PathLike, problems: Problems
 
 def unthresholded(stored: StoredCandidates) -> Annotations[Any]:
     """The predictions that candidates are, whatever their score."""
-    recipe = stored.metadata.recipe.replace(score_threshold=0.0, class_thresholds="")
+    return predictions_by(stored, stored.metadata.recipe.replace(score_threshold=0.0, class_thresholds=""))
+
+
+def predictions_by(stored: StoredCandidates, recipe: Recipe) -> Annotations[Any]:
+    """What a recipe's fusion and thresholds make of candidates."""
     return replace(postprocess(stored.candidates, recipe), classes=stored.metadata.classes)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tallymark.drawing.spectrograms import draw_spectrogram
 from tallymark.geometry import Events
 from tallymark.modalities.audio.spectrogram import SpectrogramConfig, spectrogram
 from tallymark.reporting.clips import CONTEXT, _spectrograms_around, choose_clips, write_clips
+from tests.browser import OpenPage
 
 RATE = 2000
 
@@ -184,3 +186,19 @@ def test_a_damaged_recording_has_clips_up_to_the_damage(tmp_path: Path) -> None:
     candidates = Annotations.from_rows(catalog.items, np.full(3, 2), Events(time), score=score)
     listed = write_clips(catalog, candidates, 0.4, SpectrogramConfig(), tmp_path / "out", each=3)
     assert listed["timestamp"].to_list() == [10]
+
+
+def test_calls_are_marked_and_saved_in_a_browser(browser: OpenPage, sets: Path, tmp_path: Path) -> None:
+    catalog = api_data.read("upcalls", sets / "upcalls").in_split("test")
+    times = np.array([5.0, 9.0, 14.0])
+    calls = Annotations.from_rows(catalog.items, np.zeros(3, int), Events(times), score=np.array([0.9, 0.6, 0.4]))
+    folder = tmp_path / "clips"
+    write_clips(catalog, calls, 0.5, SpectrogramConfig(), folder, each=3, challenge="upcalls")
+    page = browser(folder / "index.html")
+    page.locator(".tile").first.focus()
+    page.keyboard.press("w")
+    page.locator(".tile").nth(1).get_by_role("button", name="right").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save corrections.json").click()
+    [saved] = json.loads(Path(download.value.path()).read_text())["items"].values()
+    assert sorted(mark["verdict"] for mark in saved["predictions"]) == ["right", "wrong"]
