@@ -174,7 +174,7 @@ def test_a_permalink_restores_item_and_threshold(browser: OpenPage, tmp_path: Pa
     again = browser(path, fragment=page.evaluate("location.hash"))
     assert again.locator("dialog.viewer h2").inner_text() == page.locator("dialog.viewer h2").inner_text()
     close(page)
-    assert "item" not in page.evaluate("location.hash")
+    until(page, lambda: "item" not in page.evaluate("location.hash"))
 
 
 def test_the_viewer_zooms_pans_and_hides(browser: OpenPage, tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_everything_is_reached_by_keyboard(browser: OpenPage, tmp_path: Path) ->
     assert page.locator(".objects button.current").count() == 1
     assert page.evaluate("document.activeElement.matches('.objects li:nth-child(2) button')")
     close(page)
-    assert page.evaluate("document.activeElement.matches('.scene')")
+    until(page, lambda: page.evaluate("document.activeElement.matches('.scene')"))
 
 
 def test_marks_of_boxes_are_exported_and_loaded(browser: OpenPage, tmp_path: Path) -> None:
