@@ -458,7 +458,7 @@ def test_a_page_of_a_thousand_images_opens_quickly(browser: OpenPage, tmp_path: 
         "for (let at = 0; at < 50; at++) { tallymark.setThreshold(at / 50); tallymark.score(); tallymark.counts(); }"
         "return [loaded, (performance.now() - start) / 50] })()"
     )
-    # About 0.3 s and 0.3 ms on a quiet core; the limits leave room for a busy machine.
+    # About 0.6 s and 1 ms on a busy machine; the limits leave room for a busier one.
     assert timing[0] < 6000
     assert timing[1] < 50
     assert score_of(page) == pytest.approx(score_at(data["live"], 0.98), abs=1e-9)
