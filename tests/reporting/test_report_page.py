@@ -174,7 +174,7 @@ def test_a_permalink_restores_item_and_threshold(browser: OpenPage, tmp_path: Pa
     again = browser(path, fragment=page.evaluate("location.hash"))
     assert again.locator("dialog.viewer h2").inner_text() == page.locator("dialog.viewer h2").inner_text()
     close(page)
-    assert "item" not in page.evaluate("location.hash")
+    until(page, lambda: "item" not in page.evaluate("location.hash"))
 
 
 def test_the_viewer_zooms_pans_and_hides(browser: OpenPage, tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_everything_is_reached_by_keyboard(browser: OpenPage, tmp_path: Path) ->
     assert page.locator(".objects button.current").count() == 1
     assert page.evaluate("document.activeElement.matches('.objects li:nth-child(2) button')")
     close(page)
-    assert page.evaluate("document.activeElement.matches('.scene')")
+    until(page, lambda: page.evaluate("document.activeElement.matches('.scene')"))
 
 
 def test_marks_of_boxes_are_exported_and_loaded(browser: OpenPage, tmp_path: Path) -> None:
@@ -458,7 +458,7 @@ def test_a_page_of_a_thousand_images_opens_quickly(browser: OpenPage, tmp_path: 
         "for (let at = 0; at < 50; at++) { tallymark.setThreshold(at / 50); tallymark.score(); tallymark.counts(); }"
         "return [loaded, (performance.now() - start) / 50] })()"
     )
-    # About 0.3 s and 0.3 ms on a quiet core; the limits leave room for a busy machine.
+    # About 0.6 s and 1 ms on a busy machine; the limits leave room for a busier one.
     assert timing[0] < 6000
     assert timing[1] < 50
     assert score_of(page) == pytest.approx(score_at(data["live"], 0.98), abs=1e-9)

@@ -85,7 +85,7 @@ function filterBar() {
   ];
   const update = () => {
     const count = shownScenes().length;
-    const all = plural(data.scenes.length, data.medium);
+    const all = plural(data.scenes.length, sceneNoun());
     shown.textContent = count === data.scenes.length ? all : `${formatCount(count)} of ${all}`;
   };
   listen('filters', update);

@@ -1,7 +1,7 @@
 // The gallery: one card for each scene, which opens it; counts and outlines follow the threshold.
 function galleryGrid() {
   const cards = data.scenes.map(makeCard);
-  const empty = el('p', {class: 'quiet', hidden: true}, `No ${data.medium} fits these filters.`);
+  const empty = el('p', {class: 'quiet', hidden: true}, `No ${sceneNoun()} fits these filters.`);
   const ratio = typicalRatio();
   const grid = el('div', {class: `scenes${ratio > 1.6 ? ' wide' : ''}`, style: `--ratio:${ratio.toFixed(3)}`},
     ...cards.map(card => card.node));
@@ -52,7 +52,7 @@ function makeCard(scene) {
     drawn = now;
     node.classList.toggle('rejected', isRejected(scene));
     overlay.replaceChildren(...cardPaths(objects));
-    score.textContent = Number.isFinite(value) && !scene.ranking ? value.toFixed(3) : '';
+    score.textContent = Number.isFinite(value) && !scene.ranking && !scene.window ? value.toFixed(3) : '';
     counts.replaceChildren(...(scene.ranking ? rankingLine(scene) : countsLine(objects)));
     badge.textContent = mark;
     badge.hidden = !mark;
@@ -90,6 +90,11 @@ function rankingLine(scene) {
 // Whether an item is rejected, since its first label is less probable than the slider asks for.
 function isRejected(scene) {
   return (scene.ranking?.[0]?.probability ?? Infinity) < state.threshold;
+}
+
+// What the gallery is made of: whole items, or windows of recordings.
+function sceneNoun() {
+  return data.scenes.some(scene => scene.window) ? 'window' : data.medium;
 }
 
 function sceneName(scene) {

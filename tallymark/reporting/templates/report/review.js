@@ -56,7 +56,7 @@ function makeReview(scene, setGesture) {
     hint.hidden = !hint.textContent;
   }
   return {
-    node: el('div', {class: 'review', role: 'group', 'aria-label': 'review'},
+    node: el('div', {class: 'scene-review', role: 'group', 'aria-label': 'review'},
       el('div', {class: 'buttons'}, ...Object.values(verdicts), clear),
       el('div', {class: 'buttons'}, adding, classes, complete), hint),
     update, add, cancel,

@@ -27,7 +27,7 @@ function reviewBar() {
     const complete = data.scenes.filter(isComplete).length;
     const count = [...marks.values()].reduce((sum, own) => sum + countMarks(own), 0);
     progress.value = complete;
-    const all = plural(data.scenes.length, data.medium);
+    const all = plural(data.scenes.length, sceneNoun());
     text.textContent = `${formatCount(complete)} of ${all} complete · ${plural(count, 'mark')}`;
     download.disabled = forget.disabled = complete + count === 0;
     delete forget.dataset.sure;

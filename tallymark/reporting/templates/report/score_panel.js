@@ -86,7 +86,7 @@ function countsPart() {
     caption: () => `official ${data.scoreName} at ${formatThreshold(initialThreshold)}: ${formatScore(initial)}`,
     curveNote: best && `Best on these ${data.medium}s: ${formatScore(best[1])} at ${formatThreshold(best[0])}.`,
     facts: facts.list,
-    table: el('div', {class: 'scroll counts'}, el('table', {},
+    table: el('div', {class: 'scroll counts'}, el('table', {class: levels.length < 4 && 'few'},
       el('thead', {}, el('tr', {}, el('th', {}, 'at'), ...levels.map(headCell))),
       el('tbody', {}, row('hits (TP)', 'tp'), row('false positives (FP)', 'fp'), row('misses (FN)', 'fn')))),
     update() {

@@ -6,7 +6,7 @@ function makeStage(scene, {pick, point, add}) {
   const svg = svgEl('svg', {class: 'stage-svg', 'aria-hidden': 'true'},
     svgEl('rect', {class: 'ground', width: scene.width, height: scene.height}),
     scene.image && svgEl('image', {href: scene.image, width: scene.width, height: scene.height}),
-    svgEl('g', {class: 'outlines'}), svgEl('g', {class: 'areas'}), svgEl('g', {class: 'verdicts'}),
+    svgEl('g', {class: 'outlines'}), svgEl('g', {class: 'areas'}), svgEl('g', {class: 'glyphs'}),
     svgEl('path', {class: 'drawing'}));
   const node = el('div', {class: 'stage', tabindex: 0, role: 'group', 'aria-label': `picture of ${sceneName(scene)}`},
     svg, !scene.image && el('p', {class: 'nothing'}, noPicture()));
@@ -14,7 +14,7 @@ function makeStage(scene, {pick, point, add}) {
     node.classList.add('spectrogram'); // no higher than it is, so that its player is right below it
     node.style.aspectRatio = `${scene.width} / ${scene.height}`;
   }
-  const [outlines, areas, verdicts] = ['outlines', 'areas', 'verdicts'].map(name => svg.querySelector(`.${name}`));
+  const [outlines, areas, glyphs] = ['outlines', 'areas', 'glyphs'].map(name => svg.querySelector(`.${name}`));
   const drawing = svg.querySelector('.drawing');
   const view = {x: scene.width / 2, y: scene.height / 2, scale: 1, fitted: true};
   const pointers = new Map();
@@ -104,7 +104,7 @@ function makeStage(scene, {pick, point, add}) {
     const size = area => boxes.get(area).width * boxes.get(area).height;
     const sorted = [...areas.children].sort((a, b) => size(b) - size(a));
     areas.append(...sorted); // small ones above large ones, so that each can be picked
-    verdicts.replaceChildren(...sorted.map(area => {
+    glyphs.replaceChildren(...sorted.map(area => {
       const verdict = verdictOf(scene, objects[Number(area.dataset.at)]);
       const box = boxes.get(area);
       return verdict && svgEl('text', {x: box.x + box.width, y: box.y, class: verdict}, VERDICTS[verdict]);
