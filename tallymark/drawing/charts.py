@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tallymark.core.humanize import abbreviate, count, number, percentage
+from tallymark.core.problems import escape_direction
 from tallymark.drawing.axes import Axis, round_ticks
 
 WIDTH, HEIGHT = 360, 190
@@ -271,7 +272,7 @@ def _text(x: float, y: float, words: str, anchor: str) -> str:
 
 
 def _escape(value: object) -> str:
-    return html.escape(str(value), quote=True)
+    return html.escape(escape_direction(str(value)), quote=True)
 
 
 def _shorten(name: str) -> str:
