@@ -19,7 +19,7 @@ from tallymark.core.outputs import filling, holds_files, make_folder, write_byte
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.registry import Challenge, challenge
 from tallymark.inference.run import MODEL, SCORE
-from tallymark.io.regular import read_regular
+from tallymark.io.regular import files_below, read_regular
 
 SUBMISSION = "submission.csv"
 """The name of the submission where the organisers want no certain one."""
@@ -79,7 +79,7 @@ def kit(model: PathLike, out: PathLike, *, minutes: float | None = None, python:
     with filling(folder) as unfinished:
         _fill(unfinished, what, models, Path(model), packages, minutes, python)
         with writing_to(unfinished):
-            sizes = {path: path.stat().st_size for path in unfinished.rglob("*") if path.is_file()}
+            sizes = {path: path.stat().st_size for path in files_below(unfinished)}
     wheels = sum(path.suffix == ".whl" for path in sizes)
     return Kit(folder, what.submission_name or SUBMISSION, wheels, sum(sizes.values()))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tallymark.core.outputs import replacing
 from tallymark.core.problems import BadInput, Problem
+from tallymark.io.regular import files_below
 
 TAG = "py3-none-any"
 LINUX = [f"manylinux_2_{minor}_x86_64" for minor in range(28, 16, -1)] + ["manylinux2014_x86_64", "linux_x86_64"]
@@ -29,7 +30,7 @@ def pack(distribution: Distribution, package: Path, folder: Path) -> Path:
         "entry_points.txt": distribution.read_text("entry_points.txt") or "",
         "WHEEL": f"Wheel-Version: 1.0\nGenerator: tallymark\nRoot-Is-Purelib: true\nTag: {TAG}\n",
     }
-    files = sorted(path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    files = [path for path in files_below(package) if "__pycache__" not in path.parts]
     content = {path.relative_to(package.parent).as_posix(): path.read_bytes() for path in files}
     content |= {f"{about}/{file}": text.encode() for file, text in texts.items() if text}
     record = [f"{file},sha256={_digest(data)},{len(data)}" for file, data in content.items()]

@@ -10,8 +10,10 @@ import errno
 import itertools
 import json
 import os
+import re
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -40,9 +42,14 @@ LIMITS = {
 TRY_AGAIN = "check the disk and the connection to it, then run the same command again"
 UNFINISHED = ".unfinished"
 """Suffix of files and folders that are being written; a kill may leave some, which nothing reads."""
+LEFTOVER = re.compile(rf"\..*\.(\d+)-\d+{re.escape(UNFINISHED)}", re.DOTALL)
+"""Their names, with the number of the process that made them."""
+LEFTOVER_AGE = 24 * 3600
+"""Seconds after which one may be removed. Its process may be one of another machine that shares the folder."""
 NOT_SYNCED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP}
 """What file systems answer that cannot bring a file to the disk on request."""
 _numbers = itertools.count()
+_cleaned: set[Path] = set()
 
 
 @contextmanager
@@ -60,6 +67,7 @@ def replacing(path: str | Path, *, sync: bool = True) -> Iterator[Path]:
         with writing_to(path):
             yield Path(path)  # /dev/stdout, a pipe: nothing to keep, nothing to rename
         return
+    remove_leftovers(target.parent)
     unfinished = unfinished_beside(target)
     try:
         with writing_to(path), _named(unfinished, path):
@@ -91,6 +99,7 @@ def filling(folder: str | Path) -> Iterator[Path]:
         return
     new = [path for path in (target, *target.parents) if not path.exists()]
     unfinished = unfinished_beside(target / "folder" if exists else target)
+    remove_leftovers(unfinished.parent)
     moved: list[Path] = []
     try:
         with _named(unfinished, folder):
@@ -186,6 +195,43 @@ def _reason(error: OSError) -> str:
 def unfinished_beside(path: Path) -> Path:
     """A hidden path that no other thread or process uses, and that is not too long whatever the letters."""
     return path.with_name(f".{path.name[:40]}.{os.getpid()}-{next(_numbers)}{UNFINISHED}")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed commands have left in a folder, if it is a day old and its process is gone.
+
+    Once for each folder, since a command may write thousands of files to one.
+    """
+    folder = Path(os.path.realpath(folder))
+    if folder in _cleaned:
+        return
+    _cleaned.add(folder)
+    with suppress(OSError):  # there is no such folder yet, or it cannot be listed: the output itself will tell
+        for entry in os.scandir(folder):
+            name = LEFTOVER.fullmatch(entry.name)
+            if name is None or entry.is_symlink() or _runs(int(name[1])) or _age(Path(entry)) < LEFTOVER_AGE:
+                continue
+            with suppress(OSError):
+                shutil.rmtree(entry) if entry.is_dir() else Path(entry).unlink()
+
+
+def _runs(process: int) -> bool:
+    """Whether a process of this number runs on this machine; where that cannot be asked, False."""
+    if os.name != "posix":  # elsewhere, asking would end it
+        return False
+    try:
+        os.kill(process, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
+
+
+def _age(path: Path) -> float:
+    """Seconds since a file, or anything in a folder, was written."""
+    inside = path.rglob("*") if path.is_dir() else ()
+    return time.time() - max(one.lstat().st_mtime for one in (path, *inside))
 
 
 def is_special(path: str | Path) -> bool:

@@ -22,6 +22,8 @@ EVERY = sys.maxsize
 """Keep all problems: for lists that are written to a file."""
 
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Marks that turn the direction of the text around them, of all of a page in the worst case."""
 ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -188,6 +190,11 @@ def printable(text: str) -> str:
     UTF-8 as escapes such as `\\x1b`.
     """
     return text if text.isprintable() else UNPRINTABLE.sub(_escaped, text)
+
+
+def escape_direction(text: T) -> T:
+    """A text, or markup, with marks that turn its direction as escapes such as `\\u202e`; other values unchanged."""
+    return type(text)(DIRECTION.sub(_escaped, text)) if isinstance(text, str) else text
 
 
 def _escaped(match: re.Match[str]) -> str:

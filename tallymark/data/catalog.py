@@ -114,12 +114,19 @@ class Catalog:
         notes.add(problem)
         return replace(self.select(present), notes=notes)
 
+    def no_truth(self) -> BadInput:
+        """The error of a data set without labelled items, with all that may be the reason, as an unreadable folder."""
+        problems = Problems(EVERY)
+        found, remedy = f"none among {len(self)} items", "name the folder that also has the annotations"
+        problems.add(Problem("no_truth", str(self.root), found, "labelled items", remedy))
+        problems.merge(self.notes)
+        return BadInput(problems)
+
     def with_truth(self) -> LabelledCatalog:
         """The labelled items; a `BadInput` if there are none."""
         labelled = self if self.labelled.all() else self.select(self.labelled)
         if labelled.truth is None or not len(labelled):
-            found, remedy = f"none among {len(self)} items", "name the folder that also has the annotations"
-            raise BadInput(Problem("no_truth", str(self.root), found, "labelled items", remedy))
+            raise self.no_truth()
         return LabelledCatalog(
             root=labelled.root,
             medium=labelled.medium,

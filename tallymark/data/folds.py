@@ -115,8 +115,7 @@ def make_folds(
 def _check_arguments(catalog: Catalog, chosen: Catalog, count: int, seed: int) -> None:
     root = str(catalog.root)
     if not len(chosen):
-        expected, remedy = "labelled items", "name the folder that also has the annotations"
-        raise BadInput(Problem("no_truth", root, f"none among {len(catalog)} items", expected, remedy))
+        raise catalog.no_truth()
     if count < 1:
         raise BadInput(Problem("bad_option", root, f"folds={count}", "a whole number from 1 on", "give e.g. 5"))
     if seed < 0:

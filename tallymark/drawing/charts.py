@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tallymark.core.humanize import abbreviate, count, number, percentage
+from tallymark.core.problems import escape_direction
 from tallymark.drawing.axes import Axis, round_ticks
 
 WIDTH, HEIGHT = 360, 190
@@ -318,7 +319,7 @@ def svg_text(x: float, y: float, words: str, anchor: str) -> str:
 
 def escape(value: object) -> str:
     """Text as it may stand in SVG and HTML."""
-    return html.escape(str(value), quote=True)
+    return html.escape(escape_direction(str(value)), quote=True)
 
 
 def _shorten(name: str) -> str:

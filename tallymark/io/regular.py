@@ -63,3 +63,12 @@ def require_regular(path: str | Path) -> os.stat_result:
     if (kind := KINDS.get(stat.S_IFMT(status.st_mode))) is not None:
         raise NotRegular(kind, path)
     return status
+
+
+def files_below(folder: str | Path) -> list[Path]:
+    """All files below a folder, sorted; an `OSError` where one cannot be listed, which `Path.rglob` may pass over."""
+
+    def stop(error: OSError) -> None:
+        raise error
+
+    return sorted(Path(place, name) for place, _, names in os.walk(folder, onerror=stop) for name in names)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tallymark.core.humanize import count
 from tallymark.core.outputs import write_text
+from tallymark.core.problems import escape_direction
 from tallymark.reporting.blocks import Section, TableBlock, cell_text
 from tallymark.reporting.scripts import content_policy, report_script, report_style, script
 
@@ -41,6 +42,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("tallymark.reporting"),
         autoescape=True,
+        finalize=escape_direction,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tallymark.core.outputs import replacing
+from tallymark.io.regular import files_below
 
 COMPRESSED = {".jpg", ".jpeg", ".png", ".flac"}
 """Files that would not get smaller."""
@@ -29,12 +30,11 @@ def _write(archive: Path, parts: Iterable[Path], root: Path) -> None:
     """Move files and folders into a new archive. The same files give the same bytes."""
     with replacing(archive) as unfinished, zipfile.ZipFile(unfinished, "w") as file:
         for part in parts:
-            for path in sorted([part, *part.rglob("*")]):
-                if path.is_file():
-                    member = zipfile.ZipInfo(path.relative_to(root).as_posix())  # of 1980, whenever it is written
-                    member.external_attr = 0o644 << 16
-                    stored = path.suffix in COMPRESSED
-                    member.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
-                    with path.open("rb") as source, file.open(member, "w", force_zip64=True) as target:
-                        shutil.copyfileobj(source, target)
+            for path in files_below(part) if part.is_dir() else [part]:
+                member = zipfile.ZipInfo(path.relative_to(root).as_posix())  # of 1980, whenever it is written
+                member.external_attr = 0o644 << 16
+                stored = path.suffix in COMPRESSED
+                member.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+                with path.open("rb") as source, file.open(member, "w", force_zip64=True) as target:
+                    shutil.copyfileobj(source, target)
             shutil.rmtree(part) if part.is_dir() else part.unlink()

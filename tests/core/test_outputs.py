@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from tallymark.core.outputs import (
     UNFINISHED,
     filling,
     make_folder,
+    remove_leftovers,
     replacing,
     write_bytes,
     write_json,
@@ -177,3 +180,48 @@ def test_a_folder_below_a_file_cannot_be_made(tmp_path: Path) -> None:
         make_folder(tmp_path / "file" / "below")
     assert make_folder(tmp_path / "a" / "b").is_dir()
     assert not list(tmp_path.rglob(f"*{UNFINISHED}"))
+
+
+def leave(path: Path, hours: float, *, folder: bool = False) -> Path:
+    """An unfinished file or folder, as a kill leaves it, last written so many hours ago."""
+    if folder:
+        (path / "inside").mkdir(parents=True)
+    content = path / "inside" / "a.txt" if folder else path
+    content.write_text("half")
+    for one in (content, content.parent, path):
+        if one != path.parent:
+            os.utime(one, (time.time() - 3600 * hours,) * 2)
+    return path
+
+
+def test_what_a_killed_command_left_is_removed_after_a_day(tmp_path: Path) -> None:
+    gone = 2**22 + 7  # above every number of a process
+    old = leave(tmp_path / f".a.csv.{gone}-0{UNFINISHED}", 25)
+    whole_folder = leave(tmp_path / f".data.{gone}-1{UNFINISHED}", 25, folder=True)
+    young = leave(tmp_path / f".b.csv.{gone}-2{UNFINISHED}", 23)
+    running = leave(tmp_path / f".c.csv.{os.getpid()}-99999{UNFINISHED}", 25)
+    foreign = leave(tmp_path / f"mine{UNFINISHED}", 25)
+    growing = leave(tmp_path / f".d.{gone}-3{UNFINISHED}", 25, folder=True)
+    (growing / "inside" / "a.txt").write_text("more")
+    link = tmp_path / f".e.{gone}-4{UNFINISHED}"
+    link.symlink_to(foreign)
+    write_text(tmp_path / "a.csv", "whole")
+    assert not old.exists()
+    assert not whole_folder.exists()
+    for kept in (young, running, foreign, growing, link):
+        assert kept.exists(), kept
+
+
+def test_leftovers_are_looked_for_once_in_a_folder(tmp_path: Path) -> None:
+    remove_leftovers(tmp_path)
+    later = leave(tmp_path / f".a.csv.{2**22 + 7}-0{UNFINISHED}", 25)
+    write_text(tmp_path / "a.csv", "whole")
+    assert later.exists()
+
+
+def test_a_new_folder_removes_what_is_left_of_an_earlier_try(tmp_path: Path) -> None:
+    left = leave(tmp_path / f".data.{2**22 + 7}-0{UNFINISHED}", 25, folder=True)
+    with filling(tmp_path / "data") as unfinished:
+        write_text(unfinished / "a.txt", "text")
+    assert not left.exists()
+    assert names(tmp_path) == ["data"]

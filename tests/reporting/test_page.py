@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import soundfile
 
+from tallymark.core.problems import DIRECTION
 from tallymark.drawing.charts import bars, histogram
 from tallymark.reporting.blocks import (
     Block,
@@ -56,17 +57,29 @@ def test_empty_blocks_and_sections_are_omitted() -> None:
     assert 'href="#full"' in text
 
 
-def test_text_is_escaped_everywhere() -> None:
-    tile = Tile.make(np.zeros((4, 4, 3), np.uint8), HOSTILE, [HOSTILE], HOSTILE, audio=f"{HOSTILE}.wav")
-    values = {HOSTILE: 1.0}
+def page_of(word: str) -> str:
+    """A page with every block, whose texts are all this word."""
+    tile = Tile.make(np.zeros((4, 4, 3), np.uint8), word, [word], word, audio=f"{word}.wav")
     blocks: list[Block] = [
-        Paragraph(HOSTILE),
-        Legend([(HOSTILE, (1, 2, 3))]),
-        Details(HOSTILE, table([HOSTILE], [[HOSTILE]])),
-        SideBySide([*figure(bars(values, HOSTILE, HOSTILE)), *charts([histogram(np.ones(3), HOSTILE, HOSTILE)])]),
-        *gallery(HOSTILE, [tile]),
+        Paragraph(word),
+        Legend([(word, (1, 2, 3))]),
+        Details(word, table([word], [[word]])),
+        SideBySide([*figure(bars({word: 1.0}, word, word)), *charts([histogram(np.ones(3), word, word)])]),
+        *gallery(word, [tile]),
     ]
-    text = render_page(HOSTILE, HOSTILE, [(HOSTILE, HOSTILE)], [Section(HOSTILE, blocks, HOSTILE)])
+    return render_page(word, word, [(word, word)], [Section(word, blocks, word)])
+
+
+def test_marks_that_turn_the_direction_of_a_text_are_visible() -> None:
+    """They would turn what stands beside an id, too."""
+    text = page_of("a\u202eb\u2066\u200f\u061c")
+    assert not DIRECTION.search(text)
+    assert text.count("a\\u202eb\\u2066\\u200f\\u061c") > 15
+    assert "\u0628" in page_of("\u0628")  # a letter of a language that is written from the right stays
+
+
+def test_text_is_escaped_everywhere() -> None:
+    text = page_of(HOSTILE)
     assert text.count("<script") == 1
     assert "alert(&#34;" in text or "alert(&quot;" in text
 
