@@ -1,4 +1,4 @@
-"""The live part of reports in a real browser: score, filters, viewer, review, permalinks, hostile names."""
+"""The live part of reports in a real browser: score, filters, viewer, permalinks, keyboard, hostile names."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ import copy
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tallymark.reporting.blocks import Section
-from tallymark.reporting.page import write_html
 from tallymark.reporting.report_page import LiveReport, packed
 from tests.browser import PHONE, OpenPage, until
 from tests.reporting import report_data
-from tests.reporting.report_data import HOSTILE, Json, boxes, counts_at, cuboids, events, labels, masks, score_at
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
+from tests.reporting.report_data import HOSTILE, boxes, counts_at, cuboids, events, labels, masks, score_at
+from tests.reporting.report_pages import cards, close, corrections, score_of, write
 
 POSITIONS = [0.0, 0.137, 0.4, 0.731, 1.0]
 EVERY = {
@@ -30,33 +26,6 @@ EVERY = {
     "labels": labels,
     "no truth": report_data.without_truth,
 }
-
-
-def write(folder: Path, data: Json) -> Path:
-    page = folder / "report.html"
-    write_html(page, data["title"], "", [], [Section("Gallery", [LiveReport(data)])])
-    return page
-
-
-def score_of(page: Page) -> float:
-    return float(page.evaluate("window.tallymark.score() ?? NaN"))
-
-
-def cards(page: Page) -> list[str]:
-    """Keys of the cards that are shown, in their order."""
-    return page.eval_on_selector_all(".scene:not([hidden])", "all => all.map(one => one.dataset.key)")
-
-
-def corrections(page: Page) -> Any:
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download corrections").click()
-    assert download.value.suggested_filename == "corrections.json"
-    return json.loads(Path(download.value.path()).read_text())
-
-
-def close(page: Page) -> None:
-    page.keyboard.press("Escape")
-    page.wait_for_selector("dialog.viewer:not([open])", state="attached")
 
 
 @pytest.mark.parametrize("geometry", ["boxes", "masks", "events", "cuboids"])
@@ -243,145 +212,6 @@ def test_everything_is_reached_by_keyboard(browser: OpenPage, tmp_path: Path) ->
     assert page.evaluate("document.activeElement.matches('.objects li:nth-child(2) button')")
     close(page)
     until(page, lambda: page.evaluate("document.activeElement.matches('.scene')"))
-
-
-def test_marks_of_boxes_are_exported_and_loaded(browser: OpenPage, tmp_path: Path) -> None:
-    data = boxes()
-    path = write(tmp_path, data)
-    page = browser(path, fragment="#item=field_000")
-    page.keyboard.press("j")  # a missed truth
-    page.keyboard.press("w")
-    page.locator(".objects button", has_text="hit").first.focus()
-    page.keyboard.press("r")
-    page.keyboard.press("a")
-    stage = page.locator(".stage").bounding_box()
-    assert stage is not None
-    middle = (stage["x"] + stage["width"] / 2, stage["y"] + stage["height"] / 2)
-    page.mouse.move(*middle)
-    page.mouse.down()
-    page.mouse.move(middle[0] + 80, middle[1] + 40)
-    page.mouse.up()
-    page.locator(".objects").get_by_text("added in review").wait_for()
-    page.keyboard.press("c")
-    close(page)
-    assert "✓ complete · 3 marks" in page.locator('[data-key="field_000"]').inner_text()
-    written = corrections(page)
-    objects = data["scenes"][0]["objects"]
-    best = max((one for one in objects if one["outcome"] == "hit"), key=lambda one: one["score"])
-    missed = next(one for one in objects if one["outcome"] == "missed" or one["number"] == 0)
-    assert {key: written[key] for key in ("tallymark", "version", "challenge", "geometry")} == {
-        "tallymark": "corrections",
-        "version": 1,
-        "challenge": "wheat",
-        "geometry": "boxes",
-    }
-    item = written["items"].pop("field_000")
-    assert written["items"] == {}
-    added = item.pop("missed")
-    assert item == {
-        "complete": True,
-        "windows": [],
-        "predictions": [
-            {"number": 3, "verdict": "right", "shape": best["shape"], "label": "head", "score": best["score"]}
-        ],
-        "truths": [{"number": 0, "verdict": "wrong", "shape": missed["shape"], "label": "head"}],
-    }
-    scale = 640 / min(stage["width"], stage["height"])
-    assert added[0]["label"] == "head"
-    assert added[0]["shape"] == pytest.approx([320, 320, 80 * scale, 40 * scale], abs=1.5)
-
-    other = browser(path)
-    assert other.get_by_text("0 of 6 images complete · 0 marks").is_visible()
-    file = tmp_path / "corrections.json"
-    file.write_text(json.dumps({**written, "items": {"field_000": {**item, "missed": added}}}))
-    other.set_input_files("input[type=file]", file)
-    other.get_by_text("Marks of 1 image are loaded.").wait_for()
-    assert corrections(other)["items"]["field_000"] == {**item, "missed": added}
-    file.write_text("{}")
-    other.set_input_files("input[type=file]", file)
-    other.get_by_text("This is not a corrections file.").wait_for()
-
-
-def test_marks_last_until_they_are_forgotten(browser: OpenPage, tmp_path: Path) -> None:
-    page = browser(write(tmp_path, boxes()), fragment="#item=field_000")
-    page.keyboard.press("c")
-    page.reload()
-    close(page)
-    assert page.get_by_text("1 of 6 images complete").is_visible()
-    page.get_by_role("button", name="Forget").click()
-    page.get_by_role("button", name="Really forget all marks?").click()
-    assert page.get_by_text("0 of 6 images complete").is_visible()
-
-
-def on_screen(page: Page, x: float, y: float) -> tuple[float, float]:
-    """Where a pixel of the scene is in the window."""
-    place = page.evaluate(
-        "place => { const matrix = document.querySelector('.stage-svg').getScreenCTM();"
-        "const {x, y} = new DOMPoint(...place).matrixTransform(matrix); return [x, y] }",
-        [x, y],
-    )
-    return place[0], place[1]
-
-
-def test_missed_calls_are_added_at_a_time(browser: OpenPage, tmp_path: Path) -> None:
-    page = browser(write(tmp_path, events()), fragment="#item=rec1.aif%40100")
-    page.keyboard.press("a")
-    page.mouse.click(*on_screen(page, 480, 100))
-    page.keyboard.press("c")
-    close(page)
-    item = corrections(page)["items"]["rec1.aif"]
-    assert item["missed"][0]["shape"] == pytest.approx([112.0], abs=0.05)
-    assert item["missed"][0]["label"] is None
-    assert item["windows"] == [[100.0, 116.0]]
-    assert item["complete"] is False
-
-
-def test_missed_cuboids_are_like_the_nearest_of_their_class(browser: OpenPage, tmp_path: Path) -> None:
-    page = browser(write(tmp_path, cuboids()), fragment="#item=sweep1")
-    page.get_by_label("class of the added one").select_option("truck")
-    page.get_by_role("button", name="add missed").click()
-    page.mouse.click(*on_screen(page, 80, 240))
-    close(page)
-    added = corrections(page)["items"]["sweep1"]["missed"][0]
-    assert added["label"] == "truck"
-    assert added["shape"] == pytest.approx([980, 480, 20.0, 1.9, 4.6, 1.6, 0.0], abs=0.3)
-
-
-def test_missed_masks_are_rectangles_in_run_lengths(browser: OpenPage, tmp_path: Path) -> None:
-    page = browser(write(tmp_path, masks()), fragment="#item=chip1.jpg")
-    page.keyboard.press("a")
-    page.mouse.move(*on_screen(page, 50, 60))
-    page.mouse.down()
-    page.mouse.move(*on_screen(page, 60, 65))
-    page.mouse.up()
-    close(page)
-    runs = [int(number) for number in corrections(page)["items"]["chip1.jpg"]["missed"][0]["shape"].split()]
-    start, length = np.array(runs[::2]) - 1, np.array(runs[1::2])
-    columns, rows = start // 768, start % 768
-    assert columns.tolist() == list(range(columns[0], columns[0] + len(columns)))
-    assert abs(columns[0] - 120) <= 1
-    assert abs(len(columns) - 24) <= 2
-    assert abs(rows[0] - 144) <= 1
-    assert abs(length[0] - 12) <= 2
-    assert len(set(rows.tolist())) == len(set(length.tolist())) == 1
-
-
-def test_the_right_label_is_chosen(browser: OpenPage, tmp_path: Path) -> None:
-    page = browser(write(tmp_path, labels()), fragment="#item=dish0.jpg")
-    page.keyboard.press("2")
-    page.keyboard.press("n")
-    page.get_by_label("the right class").select_option("dumplings")
-    page.keyboard.press("n")
-    page.get_by_role("button", name="truth").focus()
-    page.keyboard.press("r")
-    page.keyboard.press("n")
-    page.keyboard.press("w")
-    close(page)
-    items = corrections(page)["items"]
-    assert items["dish0.jpg"]["label"] == {"verdict": "wrong", "label": "beef tartare"}
-    assert items["dish1.jpg"]["label"] == {"verdict": "wrong", "label": "dumplings"}
-    assert items["dish2.jpg"]["label"] == {"verdict": "right", "label": "carrot cake"}
-    assert items["dish3.jpg"]["label"] == {"verdict": "wrong", "label": None}
 
 
 def test_without_truth_there_is_no_score(browser: OpenPage, tmp_path: Path) -> None:
