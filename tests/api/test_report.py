@@ -118,6 +118,18 @@ def test_a_submission_is_reported_with_the_truth_of_its_folder(sets: Path, tmp_p
     assert not re.search(r"https?://(?!www\.w3\.org/)", text), "nothing is loaded"
 
 
+def test_a_submission_without_scores_has_a_score_and_no_slider(sets: Path, browser: OpenPage, tmp_path: Path) -> None:
+    truth = tallymark.read("ships", sets / "ships").with_truth().truth
+    found = truth.filter(np.arange(len(truth)) % 3 > 0)
+    tallymark.write("ships", found, tmp_path / "ships.csv")
+    tallymark.report("ships", tmp_path / "ships.csv", tmp_path / "report.html", media=sets / "ships", scenes=2)
+    page = browser(tmp_path / "report.html")
+    score = tallymark.score("ships", sets / "ships", tmp_path / "ships.csv")
+    assert 0 < score.value < 1
+    assert page.evaluate("window.tallymark.score()") == pytest.approx(score.value, abs=1e-9)
+    assert page.locator(".score-panel input[type=range]:visible, .live input[type=range]:visible").count() == 0
+
+
 def test_scores_of_calls_move_the_slider(sets: Path, tmp_path: Path) -> None:
     write_submission(sets, "upcalls", tmp_path / "calls.csv", form="scored")
     tallymark.report("upcalls", tmp_path / "calls.csv", tmp_path / "report.html", media=sets / "upcalls", scenes=3)

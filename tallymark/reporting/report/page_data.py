@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,11 +43,19 @@ def page_data(subject: Subject, scenes: Sequence[Json]) -> Json:
 
 
 def _live(subject: Subject) -> object:
-    """What the page needs to compute the score at any threshold; None if it cannot."""
+    """What the page needs to compute score and counts at any threshold; None if it cannot.
+
+    Predictions without scores count at any threshold: their scores are nan there.
+    """
+    predicted = subject.predicted
     if subject.truth is None:
-        return None
-    everything = subject.rule(subject.truth, subject.predicted)
-    live = everything.ranking or (None if subject.predicted.score is None else everything.matches)
+        return None if predicted.score is None else {"kind": "scores", "score": encode(predicted.scores)}
+    everything = subject.rule(subject.truth, predicted)
+    matches = everything.matches
+    if matches is not None and predicted.score is None:
+        tp, fp = (np.full(len(score), np.nan) for score in (matches.tp_score, matches.fp_score))
+        matches = replace(matches, tp_score=tp, fp_score=fp)
+    live = everything.ranking or matches
     return None if live is None else _encoded(live.as_dict())
 
 
