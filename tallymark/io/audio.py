@@ -251,7 +251,7 @@ def _source(path: Path) -> Iterator[str | WatchedFile]:
         if path.suffix.lower() == ".mp3" and not is_inside(path):
             yield str(path)
             return
-        watched = WatchedFile(file)
+        watched = WatchedFile(file, str(path))
         try:
             yield watched
         except (RuntimeError, BadMedia):

@@ -12,11 +12,12 @@ T = TypeVar("T")
 class WatchedFile:
     """A file to read and seek in, without exceptions, which a compiled library cannot pass on.
 
-    failure: the first error of the system; what was read since then means nothing.
+    name: of the file. failure: the first error of the system; what was read since then means nothing.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, name: str = "") -> None:
         self._file = file
+        self.name = name
         self.failure: OSError | None = None
 
     def readinto(self, buffer: memoryview) -> int:

@@ -224,7 +224,7 @@ def test_a_recording_that_vanishes_in_the_middle_costs_itself_only(
 
     def failing(file: Any, *given: Any, **named: Any) -> Any:
         nonlocal failures
-        if file.name.endswith("b.wav") and file.tell() > 0 and failures < times:
+        if file.name.name.endswith("b.wav") and file.tell() > 0 and failures < times:
             failures += 1
             raise soundfile.LibsndfileError(2)
         return read(file, *given, **named)
@@ -255,8 +255,8 @@ def test_a_recording_that_is_gone_when_it_is_opened_costs_itself_only(
 
     def vanish(source: Any) -> Any:
         found = info(source)
-        if str(source).endswith("b.wav"):
-            Path(source).unlink()  # after its header was read
+        if str(source.name).endswith("b.wav"):
+            Path(source.name).unlink()  # after its header was read
         return found
 
     monkeypatch.setattr(soundfile, "info", vanish)
