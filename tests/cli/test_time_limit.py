@@ -14,7 +14,7 @@ import pytest
 from tallymark.api import models
 from tallymark.inference import pipeline, time_limit
 from tallymark.inference.time_limit import TimeLimit
-from tests.cli.test_cli import run
+from tests.cli.running import run
 
 LONG = 10_000.0
 """Seconds that no test takes before it predicts: less is what this process really took."""
