@@ -66,7 +66,7 @@ def switches_of(source: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(source)):
         reason = _reason(node)
         if reason is not None:
-            yield node.lineno, reason  # type: ignore[attr-defined]
+            yield node.lineno, reason
 
 
 def _reason(node: ast.AST) -> str | None:

@@ -225,7 +225,7 @@ def predict(
     fp_per_hour: float | None = None,
     gsd: float | None = None,
     journal: PathLike | None = None,
-    minutes: float | None = None,
+    minutes: float | TimeLimit | None = None,
     corrections: Sequence[PathLike] = (),
     rule_options: Options | None = None,
     **recipe: object,
@@ -245,8 +245,9 @@ def predict(
     fp_per_hour: (recordings) use the score threshold that had at most so many false positives per hour in training.
     gsd: (images) ground sampling distance in metres per pixel: a model that knows its own is shown them at its scale.
     journal: a folder that caches raw predictions, so that runs resume and thresholds can be changed instantly.
-    minutes: a time limit for all of it. To keep it, test-time augmentation is reduced; if that is not enough, the items
-        that are left are empty in the submission. The result says which.
+    minutes: a time limit for all of it, from the call on, or a `TimeLimit` that began earlier. To keep it, test-time
+        augmentation is reduced; if that is not enough, the items that are left are empty in the submission. The result
+        says which.
     corrections: files that a review page saved: predictions marked wrong are removed, those marked right are kept even
         below the threshold, and missed objects are added with score 1.
     recipe: fields to change, e.g. `tta=8` or `score_threshold=0.4`.
@@ -255,8 +256,7 @@ def predict(
     --------
     >>> tallymark.predict("wheat", "photographs").counted.counts  # doctest: +SKIP
     """
-    _check_minutes(minutes, journal)
-    limit = None if minutes is None else TimeLimit(60 * minutes)
+    limit = _time_limit(minutes, journal)
     predictor = model if isinstance(model, Predictor) else open_model(model, runtime, threads)
     name = predictor.metadata.challenge
     given = dict(rule_options or {})
@@ -309,13 +309,15 @@ def predict(
     return replace(result, notes=(*notes, *result.notes, *every.remarks, *filter(None, [named])))
 
 
-def _check_minutes(minutes: float | None, journal: PathLike | None) -> None:
-    if minutes is not None and not minutes > 0:
+def _time_limit(minutes: float | TimeLimit | None, journal: PathLike | None) -> TimeLimit | None:
+    limit = minutes if minutes is None or isinstance(minutes, TimeLimit) else TimeLimit(60 * minutes)
+    if limit is not None and not limit.seconds > 0:
         remedy = "give e.g. 10, or leave it out"
-        raise BadInput(Problem("bad_option", "predict", f"minutes={minutes:g}", "a number above 0", remedy))
-    if minutes is not None and journal is not None:
+        raise BadInput(Problem("bad_option", "predict", f"minutes={limit.seconds / 60:g}", "a number above 0", remedy))
+    if limit is not None and journal is not None:
         found, remedy = "a time limit and a journal", "leave out the time limit: a journal resumes what was interrupted"
         raise BadInput(Problem("bad_option", "predict", found, "one of the two", remedy))
+    return limit
 
 
 def _check_one_threshold(changes: Options, fp_per_hour: float) -> None:

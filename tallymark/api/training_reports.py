@@ -46,8 +46,8 @@ def _write_label_errors(result: TrainingResult) -> None:
     probabilities = candidates.probabilities[readable]
     folder = result.run.folder
     write_frame(folder / "agreement.csv", agreement(probabilities, label, classes))
-    signs = None if result.noise is None else result.noise.select(readable)
-    errors = find_label_errors(probabilities, label, catalog.items, classes, most=len(catalog), signs=signs)
+    noise = None if result.noise is None else result.noise.select(readable)
+    errors = find_label_errors(probabilities, label, catalog.items, classes, most=len(catalog), noise=noise)
     write_frame(folder / "label_errors.csv", errors)
     confusions = result.score.analyses.get("confusions")
     write_label_errors(

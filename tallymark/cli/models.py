@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+from tallymark.cli import STARTED
 from tallymark.cli.options import (
     DataFolder,
     Exclude,
@@ -242,6 +244,7 @@ def predict(
         from tallymark.api.models import open_model
         from tallymark.api.models import predict as run_predict
         from tallymark.core.planned_outputs import refuse_outputs
+        from tallymark.inference.time_limit import TimeLimit
         from tallymark.io.media import READ_FAILED
 
         chosen = cast(Literal["onnxruntime", "openvino"], choice_of(runtime, ("onnxruntime", "openvino")))
@@ -297,7 +300,7 @@ def predict(
             fp_per_hour=fp_per_hour,
             gsd=gsd,
             journal=journal,
-            minutes=minutes,
+            minutes=None if minutes is None else TimeLimit(60 * minutes, spent=time.monotonic() - STARTED),
             corrections=corrections or (),
             rule_options=assignments_of(rule),
             **changes_of(recipe, run_predict),

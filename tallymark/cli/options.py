@@ -124,7 +124,7 @@ def problems_as_output(json_: bool, *, resume: Callable[[], str] | None = None) 
         problem = Problem("no_memory", "this machine", "not enough memory", expected, remedy)
         _print_problems(BadInput(problem).problems, json_)
         raise typer.Exit(2) from None
-    except Exception as error:
+    except Exception as error:  # any, to look at its cause; all but one kind are raised again
         if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
             raise
         raise _interrupted(resume) from None  # while a compiled package was imported, which raises its own error

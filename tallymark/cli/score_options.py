@@ -133,7 +133,7 @@ def _parameters(declared: Declared) -> list[Any]:
     }
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [inspect.Parameter(name, keyword, default=None, annotation=annotations[name]) for name in declared]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect reads
     command.__annotations__ = annotations
     app = typer.Typer(add_completion=False)
     app.command()(command)

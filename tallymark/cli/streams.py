@@ -72,7 +72,7 @@ def _text(stream: object, number: int) -> tuple[io.TextIOWrapper, Output]:
     """A text stream like the given one, in which letters that its encoding lacks are escaped."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     with suppress(OSError, AttributeError):
-        stream.flush()  # type: ignore[attr-defined]
+        stream.flush()  # type: ignore[attr-defined]  # whatever stands in for a stream
     output = Output(number, "wb", closefd=False)
     line_buffering = number == 2 or output.isatty()
     buffer = io.BufferedWriter(output)  # type: ignore[type-var]  # because of the type of `write`

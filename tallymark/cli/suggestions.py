@@ -49,13 +49,13 @@ class Commands(TyperGroup):
         words = [*getattr(ctx, "_protected_args", []), *ctx.args]
         try:
             return super().invoke(ctx)
-        except Exception as error:
+        except Exception as error:  # typer brings its own copy of click, or not: known by its attributes
             unknown = getattr(error, "option_name", None)
             if unknown is not None and hasattr(error, "possibilities"):
                 hint = suggest(unknown, words, getattr(error, "ctx", None))
                 if hint:
                     error.possibilities = None
-                    error.message = f"No such option: {unknown}; {hint}"  # type: ignore[attr-defined]
+                    error.message = f"No such option: {unknown}; {hint}"  # type: ignore[attr-defined]  # of that exception
             raise
 
 

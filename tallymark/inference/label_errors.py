@@ -1,6 +1,6 @@
 """Label errors: images whose label is probably wrong, by models that were not trained on them, and the kind of error.
 
-Three kinds are told apart. `cross_domain`: the image is unlike all others, as a package among dishes. `cross_category`:
+There are three kinds. `cross_domain`: the image is unlike all others, as a package among dishes. `cross_category`:
 its halves look different, as two dishes in one image. `wrong_label`: any other image of which another class
 is predicted with confidence; this is confident learning (Northcutt, Jiang and Chuang, "Confident Learning: Estimating
 Uncertainty in Dataset Labels", Journal of Artificial Intelligence Research 70, 2021).
@@ -21,11 +21,11 @@ DIGITS = 6
 UNLIKE = 1.5
 """Robust standard deviations beyond the median from which an image is out of the domain."""
 DIVIDED = 0.4
-"""Share of other images from which an image shows several dishes, see `NoiseSigns.parts`."""
+"""Share of other images from which an image shows several dishes, see `NoiseScores.parts`."""
 
 
-class NoiseSigns(NamedTuple):
-    """Signs of noise in images, by the features of a network; nan where an image could not be read.
+class NoiseScores(NamedTuple):
+    """Scores of noise in images, by the features of a network; nan where an image could not be read.
 
     unlike: how far an image is from its nearest neighbours, as a robust z-score.
     parts: the share of other images that one half of an image is more like than its own other half.
@@ -34,13 +34,13 @@ class NoiseSigns(NamedTuple):
     unlike: np.ndarray
     parts: np.ndarray
 
-    def select(self, index: np.ndarray) -> NoiseSigns:
-        return NoiseSigns(self.unlike[index], self.parts[index])
+    def select(self, index: np.ndarray) -> NoiseScores:
+        return NoiseScores(self.unlike[index], self.parts[index])
 
 
-def concat_signs(signs: Sequence[NoiseSigns]) -> NoiseSigns:
-    """The signs of different images as one."""
-    return NoiseSigns(*(np.concatenate(column) for column in zip(*signs, strict=True)))
+def concat_noise_scores(several: Sequence[NoiseScores]) -> NoiseScores:
+    """The scores of different images as one."""
+    return NoiseScores(*(np.concatenate(column) for column in zip(*several, strict=True)))
 
 
 def robust_z(values: np.ndarray) -> np.ndarray:
@@ -59,21 +59,21 @@ def find_label_errors(
     items: Items,
     classes: tuple[str, ...],
     most: int = 200,
-    signs: NoiseSigns | None = None,
+    noise: NoiseScores | None = None,
 ) -> pl.DataFrame:
     """Images whose label is probably wrong, the most probable errors first.
 
     Models are more confident of some classes than of others, so that each class has a threshold of its own: the mean
     probability of the class over the images labelled with it. A label is reported when another class is the most
     probable one and reaches its threshold. Of equal probabilities, the lower class counts as the most probable. A class
-    that no image is labelled with has no threshold and is never reported. With `signs`, images are also reported that
+    that no image is labelled with has no threshold and is never reported. With `noise`, images are also reported that
     are unlike all others, unless their label is predicted with its usual probability, and images whose halves differ.
 
     Parameters
     ----------
     probabilities: (n, classes), from models that were not trained on the image.
     label: (n,) class numbers.
-    most: maximum number of rows. signs: of noise in the images, of which the kinds of errors are told.
+    most: maximum number of rows. noise: scores of the images, which decide the kinds of errors.
 
     Returns
     -------
@@ -93,9 +93,9 @@ def find_label_errors(
     thresholds = _thresholds(of_label, label, len(classes))
     wrong = (of_predicted >= thresholds[predicted]) & (margin < 0)
     kind = np.where(wrong, "wrong_label", "").astype(object)
-    if signs is not None:
-        kind[signs.parts > DIVIDED] = "cross_category"
-        kind[(signs.unlike > UNLIKE) & (of_label < thresholds[label])] = "cross_domain"
+    if noise is not None:
+        kind[noise.parts > DIVIDED] = "cross_category"
+        kind[(noise.unlike > UNLIKE) & (of_label < thresholds[label])] = "cross_domain"
     kept = np.flatnonzero(kind != "")
     names = pl.Series(classes, dtype=pl.String)
     errors = pl.DataFrame(

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from tallymark.core.humanize import plural
 from tallymark.core.problems import Problems
 
-RESERVE = 0.05
-"""Share of the time that is kept for post-processing and writing."""
+RESERVE, LEAST_RESERVE = 0.05, 3.0
+"""Share of the time that is kept for post-processing and writing, and the least that these take, in seconds."""
 LATE = "time_limit"
 """The kind of problem of an item that there was no time for."""
 MEASURED = 2
@@ -20,13 +20,16 @@ MEASURED = 2
 class TimeLimit:
     """How much test-time augmentation there is time for, while items are predicted one after the other.
 
-    seconds: from now on.
+    seconds: from now on, or from a time before. spent: seconds since then.
     """
 
-    def __init__(self, seconds: float = math.inf, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, seconds: float = math.inf, spent: float = 0.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.clock = clock
         self.seconds = seconds
-        self._deadline = clock() + seconds * (1 - RESERVE)
+        reserve = min(max(LEAST_RESERVE, RESERVE * seconds), 0.5 * seconds)
+        self._deadline = clock() - spent + (seconds - reserve if math.isfinite(seconds) else seconds)
         self.start(0, 1)
 
     def start(self, items: int, tta: int) -> None:

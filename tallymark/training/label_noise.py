@@ -1,4 +1,4 @@
-"""Signs of label noise in held-out images: how unlike the others an image is, and how much its halves differ."""
+"""Scores of label noise in held-out images: how unlike the others an image is, and how much its halves differ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tallymark.core.recipe import Recipe
 from tallymark.data.catalog import Catalog
 from tallymark.detector.network import Classifier
 from tallymark.detector.outputs import Outputs
-from tallymark.inference.label_errors import NoiseSigns, robust_z
+from tallymark.inference.label_errors import NoiseScores, robust_z
 from tallymark.inference.pipeline import Model, infer_outputs
 from tallymark.training.linear_probe import MIN_STD
 
@@ -30,8 +30,8 @@ BLOCK = 1024
 """Images whose similarities to all others are computed at once."""
 
 
-def noise_signs(network: Classifier, catalog: Catalog, recipe: Recipe) -> NoiseSigns:
-    """The signs of images that the network was not trained on, compared with each other."""
+def noise_scores(network: Classifier, catalog: Catalog, recipe: Recipe) -> NoiseScores:
+    """The scores of images that the network was not trained on, compared with each other."""
     outputs = infer_outputs(catalog, [_probe(network)], recipe.replace(tta=1), Problems(EVERY), title="label noise")
     rows = dict(outputs)
     unlike, parts = np.full(len(catalog), np.nan), np.full(len(catalog), np.nan)
@@ -42,7 +42,7 @@ def noise_signs(network: Classifier, catalog: Catalog, recipe: Recipe) -> NoiseS
         )
         unlike[read] = -similarity(features)
         parts[read] = divided(halves, features)
-    return NoiseSigns(robust_z(unlike), parts)
+    return NoiseScores(robust_z(unlike), parts)
 
 
 def divided(halves: np.ndarray, features: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from tallymark.geometry import Events
 from tallymark.inference.candidate_files import write_candidates
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.held_out import evaluate_held_out
-from tallymark.inference.label_errors import NoiseSigns, concat_signs
+from tallymark.inference.label_errors import NoiseScores, concat_noise_scores
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.postprocess import fuse
 from tallymark.inference.recall_curve import RecallCurve
@@ -39,7 +39,7 @@ from tallymark.training.devices import Rank, join_ranks
 from tallymark.training.evaluator import Evaluator
 from tallymark.training.export import export
 from tallymark.training.extra_data import align_to_classes, refuse_held_out
-from tallymark.training.label_noise import noise_signs
+from tallymark.training.label_noise import noise_scores
 from tallymark.training.linear_probe import init_classifier
 from tallymark.training.loop import Trainer
 from tallymark.training.network import make_network
@@ -82,7 +82,7 @@ class TrainingResult:
     """score: of items that no model was trained on. problems: items that were skipped.
 
     candidates: of the held-out items, which are `evaluated`, in the same order.
-    curve: recall against false positives per hour, for event detection. noise: signs of it, for classification.
+    curve: recall against false positives per hour, for event detection. noise: scores of it, for classification.
     """
 
     run: Run
@@ -92,7 +92,7 @@ class TrainingResult:
     candidates: Candidates
     evaluated: Catalog
     curve: RecallCurve | None = None
-    noise: NoiseSigns | None = None
+    noise: NoiseScores | None = None
 
 
 @dataclass(frozen=True)
@@ -148,14 +148,14 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
         write_candidates(candidates, run.folder / HELD_OUT, metadata, in_fold)
         run.end(tuning, score, problems, curve)
         evaluated = plan.catalog.select(plan.catalog.items.find(candidates.items.ids))
-        noise = _noise_signs(networks, folds, recipe) if CODERS[recipe.task].ranked else None
+        noise = _noise_scores(networks, folds, recipe) if CODERS[recipe.task].ranked else None
         return TrainingResult(run, tuning, score, problems, candidates, evaluated, curve, noise)
 
 
-def _noise_signs(networks: list[Network[Any]], folds: list[HeldOutFold], recipe: Recipe) -> NoiseSigns:
-    """Signs of label noise in the held-out items, by the network that was not trained on them."""
+def _noise_scores(networks: list[Network[Any]], folds: list[HeldOutFold], recipe: Recipe) -> NoiseScores:
+    """Scores of label noise in the held-out items, by the network that was not trained on them."""
     pairs = zip(networks, folds, strict=True)
-    return concat_signs([noise_signs(cast(Classifier, network), fold.val, recipe) for network, fold in pairs])
+    return concat_noise_scores([noise_scores(cast(Classifier, network), fold.val, recipe) for network, fold in pairs])
 
 
 def _training_scale(

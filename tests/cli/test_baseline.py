@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import run
+from tests.cli.running import run
 
 CASES = {
     "wheat": ('image_id,bbox\na,"[0, 0, 9, 9]"\n', "image_id,PredictionString\na,1 0 0 9 9\n", 0.0),

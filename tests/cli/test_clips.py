@@ -12,7 +12,7 @@ import soundfile
 
 import tallymark
 from tallymark.scoring.clip_presence import area_under_roc
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.formats.files import put
 
 RATE = 2000

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.sets import copy_of, make_once
 from tests.untrained import untrained
 

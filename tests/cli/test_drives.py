@@ -11,7 +11,7 @@ import pytest
 
 import tallymark
 from tallymark.io.images import read_image
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.formats.files import put, put_sweep
 from tests.formats.test_kitti import CALIBRATION, CAR, DONT_CARE
 from tests.sets import copy_of

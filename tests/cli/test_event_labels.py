@@ -13,7 +13,7 @@ import pytest
 import soundfile
 
 from tallymark.challenges.upcalls.script.metrics import is_upcall
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.formats.files import put
 
 TRUTH = """filename,start,end,label

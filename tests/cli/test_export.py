@@ -20,7 +20,7 @@ from tallymark.inference.candidates import Candidates
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.predictor import PredictionResult
 from tallymark.modalities.image.recipe import ImageRecipe
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.io.test_georeference import SOUTH_WEST, photograph
 from tests.sets import copy_of
 from tests.untrained import untrained

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import tallymark
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.formats.files import put_image
 
 SEED = """image_name,pred1,pred2,pred3 </br>

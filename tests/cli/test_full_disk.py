@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.sets import contents
 from tests.training.test_train import QUICK
 from tests.untrained import untrained

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import tallymark
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.sets import copy_of
 
 TINY = ("--preset", "tiny", "epochs=1", "evaluations=1", "width=4", "neck=8", "tta=1", "clip_seconds=8.192", "folds=2")

@@ -16,7 +16,7 @@ import tallymark
 from tallymark.cli.main import app
 from tallymark.core.problems import printable
 from tallymark.io.names import output_paths, safe_name
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.untrained import untrained
 
 UNUSABLE = [b"caf\xe9", b"a\nb", b"c\rd", b"t\tb", b"   ", b"a ", b" b", b"\x1b[31mred", b"\x7f", "\u2028".encode()]

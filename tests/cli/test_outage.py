@@ -18,7 +18,7 @@ import soundfile
 from tallymark.inference import journal
 from tallymark.inference.session import Session
 from tallymark.io import archives, retries
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.untrained import untrained
 
 PHOTOGRAPHS = 400

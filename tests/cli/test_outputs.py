@@ -15,7 +15,7 @@ from tallymark.cli import options as cli_options
 from tallymark.cli.main import app
 from tallymark.core.outputs import UNFINISHED
 from tallymark.core.problems import Problem
-from tests.cli.test_cli import good, run  # noqa: F401
+from tests.cli.running import run
 
 WRITERS = {
     "check": ("check", "wheat", "{submission}", "--out", "{out}"),
@@ -33,7 +33,7 @@ FOLDERS = {
 
 
 @pytest.fixture
-def words(good: Callable[[str], tuple[Path, Path]], tmp_path: Path) -> Callable[..., list[object]]:  # noqa: F811
+def words(good: Callable[[str], tuple[Path, Path]], tmp_path: Path) -> Callable[..., list[object]]:
     truth, submission = good("wheat")
 
     def fill(template: tuple[str, ...], **paths: Path) -> list[object]:

@@ -15,7 +15,7 @@ import pytest
 
 from tallymark.api.new import new
 from tallymark.core import registry
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.formats.files import put
 from tests.made import NAMES
 

@@ -14,7 +14,7 @@ from tallymark.data.items import Items
 from tallymark.data.recording_clock import RecordingClock
 from tallymark.geometry import Events
 from tallymark.reporting.calls import list_calls
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.formats.files import put, put_recording
 from tests.untrained import untrained
 

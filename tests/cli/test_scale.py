@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from tallymark.api import data as api_data
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.sets import copy_of
 
 

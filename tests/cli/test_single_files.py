@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.made import NAMES
 from tests.untrained import untrained
 

@@ -14,7 +14,7 @@ from typing import NoReturn
 import pytest
 
 from tallymark.core.problems import BadInput
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.untrained import untrained
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tallymark.cli.main import app
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.formats.files import put, put_image
 
 

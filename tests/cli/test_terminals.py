@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tallymark.core.problems import BadInput, Problem, as_json, printable
-from tests.cli.test_cli import run
+from tests.cli.running import run
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="shells of POSIX only")
 EXAMPLE = Path(__file__).parents[2] / "tallymark" / "challenges" / "wheat" / "example"

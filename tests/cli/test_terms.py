@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tallymark.core.card import plain, terms_of
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.made import NAMES
 
 STATED = {

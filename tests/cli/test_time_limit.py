@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import polars as pl
 import pytest
 
 from tallymark.api import models
-from tallymark.inference import pipeline
+from tallymark.inference import pipeline, time_limit
 from tallymark.inference.time_limit import TimeLimit
-from tests.cli.test_cli import run
+from tests.cli.running import run
 
+LONG = 10_000.0
+"""Seconds that no test takes before it predicts: less is what this process really took."""
 FAST = ("image_size=128", "tta=8")
 
 
@@ -30,7 +33,13 @@ def slow_network(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(grid, networks, recipe, 1)
 
     monkeypatch.setattr(pipeline, "ensemble", ensemble)
-    monkeypatch.setattr(models, "TimeLimit", lambda seconds: TimeLimit(seconds, clock=lambda: now))
+
+    class Slow(TimeLimit):
+        def __init__(self, seconds: float, spent: float = 0.0) -> None:
+            super().__init__(seconds, spent if spent > LONG else 0.0, clock=lambda: now)
+
+    for module in (models, time_limit):
+        monkeypatch.setattr(module, "TimeLimit", Slow)
 
 
 def predict(sets: Path, out: Path, *more: object) -> dict[str, Any]:
@@ -79,3 +88,13 @@ def test_another_name_than_the_organisers_want_is_noted(sets: Path, tmp_path: Pa
     assert expected in run(*words, tmp_path / "heads.csv")
     assert expected in run("check", "wheat", tmp_path / "heads.csv")
     assert "wants its submission" not in run(*words, tmp_path / "submission.csv")
+
+
+@pytest.mark.usefixtures("slow_network")
+def test_the_time_before_the_model_is_open_counts(sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    minutes = (2 * LONG / (1 - time_limit.RESERVE) + 60) / 60
+    first = predict(sets, tmp_path / "a.csv", "--minutes", minutes)
+    assert not any("time limit" in note for note in first["notes"])
+    monkeypatch.setattr("tallymark.cli.models.STARTED", time.monotonic() - 2 * LONG)
+    second = predict(sets, tmp_path / "b.csv", "--minutes", minutes)
+    assert any("test-time augmentation was reduced" in note for note in second["notes"])

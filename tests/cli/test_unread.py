@@ -14,7 +14,7 @@ import soundfile
 from PIL import Image
 
 from tallymark.io import folders
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.formats.files import put, put_image, put_recording
 from tests.formats.test_voc import head, voc
 

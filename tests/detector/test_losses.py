@@ -95,7 +95,7 @@ def test_every_value_of_a_cuboid_counts() -> None:
         wrong = targets.clone()
         wrong[:, number] += 0.3
         assert float((cuboid(wrong, targets) - exact).min()) > 0.005, number
-    straight = Cuboids.of([[0, 0, 1, 2, 4, 2, 0.7]])  # type: ignore[arg-type]
+    straight = Cuboids.of([[0, 0, 1, 2, 4, 2, 0.7]])
     targets = torch.from_numpy(CUBOIDS.encode(straight, np.zeros(1), np.zeros(1)))
     lifted = targets.clone()
     lifted[:, 6] += 1  # half of the height: IoU 1 / 3
@@ -105,7 +105,7 @@ def test_every_value_of_a_cuboid_counts() -> None:
 
 
 def test_a_heading_is_trained_as_one_of_two_directions() -> None:
-    truth = Cuboids.of([[0, 0, 1, 2, 4, 2, yaw] for yaw in (0.3, 1.9, -2.5)])  # type: ignore[arg-type]
+    truth = Cuboids.of([[0, 0, 1, 2, 4, 2, yaw] for yaw in (0.3, 1.9, -2.5)])
     targets = torch.from_numpy(CUBOIDS.encode(truth, np.zeros(3), np.zeros(3)))
     losses = []
     for share in (1.0, 0.5, 0.0, -0.5, -1.0):

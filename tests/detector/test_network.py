@@ -193,6 +193,6 @@ def test_groups_begin_with_their_own_mean_shape() -> None:
     assert isinstance(network, CenterDetector)
     label = torch.arange(len(targets.values)) % 2
     network.init_from_targets(replace(targets, label=label))
-    mean = network.head.regression.bias.view(2, -1)[:, :-1]  # type: ignore[union-attr]
+    mean = network.head.regression.bias.view(2, -1)[:, :-1]
     for group in range(2):
         torch.testing.assert_close(mean[group], targets.values[label == group].mean(0))

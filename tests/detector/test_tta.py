@@ -65,7 +65,7 @@ def perfect_outputs(task: str, shapes: Any, grid: tuple[int, int]) -> Outputs:
     values = np.zeros((coder.values, *grid))
     x, y = targets.x + 0.5, targets.y + 0.5
     values[:, targets.y, targets.x] = coder.encode(shapes.take(targets.object), x, y).T
-    return {"heat": targets.heatmap, "values": values, "quality": targets.heatmap[:1], "presence": np.float32(0.7)}  # type: ignore[dict-item]
+    return {"heat": targets.heatmap, "values": values, "quality": targets.heatmap[:1], "presence": np.float32(0.7)}
 
 
 def grid_of(transform: TTATransform) -> tuple[int, int]:

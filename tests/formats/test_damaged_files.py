@@ -12,7 +12,7 @@ import pytest
 import tallymark
 from tallymark.core.problems import BadInput, Problems
 from tallymark.data.catalog import Catalog
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.formats.files import coco, put, put_image, put_recording, put_sweep
 from tests.formats.test_kitti import CALIBRATION
 from tests.formats.test_voc import head, voc

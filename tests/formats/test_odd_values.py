@@ -18,7 +18,7 @@ from tallymark.formats.class_names import read_class_names
 from tallymark.io.folders import Folder
 from tallymark.io.nuscenes_tables import COLUMNS, read_tables, sample_tokens
 from tallymark.modalities import read_recipe
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.formats.files import listing, put
 from tests.formats.test_nuscenes import detection
 from tests.odd_values import DAMAGE, DEEP, ODD, variants

@@ -146,13 +146,13 @@ def run(argv: list[str]) -> Result:
             COMMAND.main(args=argv, prog_name="tallymark")
         except SystemExit as stop:
             code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-        except Exception:
+        except Exception:  # what a traceback would be in a terminal
             code = 1
             traceback.print_exc()
     texts = []
     for stream in streams:
         stream.flush()
-        texts.append(stream.buffer.getvalue().decode("utf-8"))  # type: ignore[attr-defined]
+        texts.append(stream.buffer.getvalue().decode("utf-8"))
     printed: Any = {}
     with suppress(ValueError):
         printed = json.loads(texts[0])

@@ -82,7 +82,7 @@ class Worker:
         self.pipe.send((name, seed))
         try:
             if self.pipe.poll(4 * SECONDS + GRACE):
-                return self.pipe.recv()  # type: ignore[no-any-return]
+                return self.pipe.recv()
             outcome = self.lost(name, seed, "hang", "the process had to be killed")
         except (EOFError, OSError):
             self.process.join()

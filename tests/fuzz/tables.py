@@ -40,7 +40,10 @@ def make_tables(name: str, rng: Random) -> tuple[bytes, bytes]:
     """A small truth and submission that are valid and fit to each other."""
     ids = [f"i{number}" for number in range(rng.randrange(1, 5))]
     several = range(rng.randrange(4))
-    score = lambda: rng.choice(("0.9", "0.5", "0.25", "1"))  # noqa: E731
+
+    def score() -> str:
+        return rng.choice(("0.9", "0.5", "0.25", "1"))
+
     if name == "wheat":
         boxes = [f'{key},1024,1024,"[{_box(rng).replace(" ", ", ")}]",s' for key in ids for _ in (0, *several)]
         found = [f"{key},{' '.join(f'{score()} {_box(rng)}' for _ in several)}" for key in ids]
@@ -151,7 +154,7 @@ def repaired(name: str, data: bytes, out: Path) -> Oracle:
                 kept.update((one.id, *record) for record in one.objects)
         written = Counter((line.id, *record) for line in SUBMISSION[name](out.read_bytes()) for record in line.objects)
         if name == "upcalls":  # the repaired file has no labels
-            kept = Counter({key[:2]: count for key, count in kept.items()})  # type: ignore[index]
+            kept = Counter({key[:2]: count for key, count in kept.items()})
             written = Counter({key[:2]: count for key, count in written.items()})
         lost = kept - written
         return f"lost in the repair: {dict(lost)}" if lost else None

@@ -109,7 +109,7 @@ OTHER: dict[str, dict[str, Any]] = {
 def test_every_field_that_may_change_is_tested() -> None:
     recipe = find_preset("wheat", "small")
     for stage, other in OTHER.items():
-        assert list(other) == recipe.names_at(stage)  # type: ignore[arg-type]  # the names of stages
+        assert list(other) == recipe.names_at(stage)
 
 
 @pytest.mark.parametrize("name", OTHER["postprocessing"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tallymark.core.problems import Problems
 from tallymark.data.exclusions import read_exclusions
 from tallymark.data.items import Items
-from tallymark.inference.label_errors import NoiseSigns, agreement, find_label_errors, robust_z
+from tallymark.inference.label_errors import NoiseScores, agreement, find_label_errors, robust_z
 from tallymark.io.tables import write_frame
 
 COLUMNS = {
@@ -182,7 +182,7 @@ def test_kinds_of_noise_are_told_apart() -> None:
     label = np.array([0, 0, 0, 0, 0, 1, 1])
     unlike = np.array([0, 0, 0, 3, 3, 0, np.nan])
     parts = np.array([0, 0, 0.5, 0.5, 0, 0, np.nan])
-    errors = find_label_errors(probabilities, label, named(7), letters(2), signs=NoiseSigns(unlike, parts))
+    errors = find_label_errors(probabilities, label, named(7), letters(2), noise=NoiseScores(unlike, parts))
     # The fifth is unlike the others, but its label is predicted as confidently as usual.
     assert dict(errors.select("item", "kind").rows()) == {
         "0001.jpg": "wrong_label",

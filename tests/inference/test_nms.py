@@ -305,7 +305,7 @@ def test_nms_without_scores_keeps_the_first() -> None:
 def test_invalid_arguments_are_refused() -> None:
     boxes = one_item(Boxes.of(np.array([0.0, 0, 1, 1])), [1])
     with pytest.raises(ValueError, match="none of"):
-        fuse_overlapping(boxes, "average", 0.5)  # type: ignore[arg-type]
+        fuse_overlapping(boxes, "average", 0.5)
     with pytest.raises(ValueError, match="between 0 and 1"):
         fuse_overlapping(boxes, "nms", 1.5)
     with pytest.raises(ValueError, match="Labels do not overlap"):

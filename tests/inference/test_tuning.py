@@ -212,7 +212,7 @@ def test_each_class_gets_its_own_threshold() -> None:
     label = np.tile(np.repeat([0, 1], 8), 2)
     confidence = np.tile([0.9, 0.8, 0.7, 0.62, 0.5, 0.4, 0.3, 0.25, 0.9, 0.5, 0.4, 0.3, 0.16, 0.14, 0.12, 0.1], 2)
     true = np.where(label == 0, confidence > 0.6, confidence > 0.2)
-    cuboids = Cuboids.of([[10 * (k % 16), 0, 0, 2, 4, 2, 0] for k in range(32)])  # type: ignore[arg-type]
+    cuboids = Cuboids.of([[10 * (k % 16), 0, 0, 2, 4, 2, 0] for k in range(32)])
     item = np.repeat([0, 1], 16)
     objects = Annotations.from_rows(items, item, cuboids, label=label, score=confidence, classes=classes)
     truth = replace(objects.filter(true), score=None)

@@ -17,7 +17,7 @@ def finder(*names: str) -> Finder:
 
 
 def found(files: Finder, name: str, *place: object, whole: bool = False) -> list[str]:
-    return [path.relative_to(ROOT).as_posix() for path in files.candidates(name, *place, whole=whole)]  # type: ignore[arg-type]
+    return [path.relative_to(ROOT).as_posix() for path in files.candidates(name, *place, whole=whole)]
 
 
 def test_by_the_bare_name() -> None:

@@ -98,4 +98,4 @@ def test_any_value_can_be_shown() -> None:
     assert "long" in show(10**5000)
     assert show({"a": "\n" * 100}).startswith('"{')
     while deep:  # or its destruction recurses
-        deep = deep.pop()  # type: ignore[assignment]
+        deep = deep.pop()

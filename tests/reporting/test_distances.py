@@ -117,7 +117,7 @@ def test_cuboids_with_few_points_do_not_count(tmp_path: Path, world: bool) -> No
         score=np.append(PREDICTED.scores, 0.5),
         classes=CLASSES,
     )
-    catalog = catalog_of(tmp_path, ["a", "b"], [tuple(shift)] * 2 if world else None)  # type: ignore[list-item]
+    catalog = catalog_of(tmp_path, ["a", "b"], [tuple(shift)] * 2 if world else None)
     result = score_by_distance(TRUTH, predicted, catalog, min_points=3)
     # Left: the first car, which is matched, and the false positive with five points.
     assert rows(result.classes) == [("car", 1, 2, 1, 1, 1, 0.5, 1, 0.5)]

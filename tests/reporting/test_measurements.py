@@ -223,7 +223,7 @@ def test_labels_are_listed_by_rank() -> None:
 
 
 def test_cuboids_are_listed_with_their_class() -> None:
-    cuboids = Cuboids.of([[1.00001, 2, 3, 1.9, 4.5, 1.6, 0.25], [0, 0, 0, 2.5, 12, 3, -3]])  # type: ignore[arg-type]
+    cuboids = Cuboids.of([[1.00001, 2, 3, 1.9, 4.5, 1.6, 0.25], [0, 0, 0, 2.5, 12, 3, -3]])
     predictions = Annotations.from_rows(
         Items.of(["a", "b"]), np.array([1, 1]), cuboids, label=np.array([1, 0]), score=np.array([0.75, 0.5]),
         classes=("bus", "car"),

@@ -40,7 +40,7 @@ def test_a_folder_that_cannot_be_listed_is_not_packed_without_its_files(
     def scandir(path: Any = ".") -> Iterator[Any]:
         if str(path).endswith("b"):
             raise PermissionError(13, "Permission denied", str(path))
-        return listed(path)  # type: ignore[return-value]  # a ScandirIterator is one
+        return listed(path)
 
     monkeypatch.setattr(os, "scandir", scandir)
     with pytest.raises(PermissionError):

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from tallymark.inference.session import Session
-from tests.cli.test_cli import run
+from tests.cli.running import run
 from tests.sets import copy_of
 
 QUICK = ["--preset=tiny", "width=4", "neck=8", "crop_size=64", "epochs=1", "batch_size=4", "evaluations=1", "tta=1"]

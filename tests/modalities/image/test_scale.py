@@ -48,7 +48,7 @@ def folder_of(folder: Path, *images: np.ndarray) -> Catalog:
 
 
 def shown_at(plan: InputPlan, count: int) -> list[int]:
-    return [RECIPE.image_size] * count if plan.recipes is None else [one.image_size for one in plan.recipes]  # type: ignore[attr-defined]
+    return [RECIPE.image_size] * count if plan.recipes is None else [one.image_size for one in plan.recipes]
 
 
 @pytest.mark.parametrize(("side", "size", "scale"), [(1024, 16, 0.5), (1024, 64, 0.125), (1024, 32, 0.25), (96, 4, 2)])

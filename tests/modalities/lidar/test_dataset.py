@@ -91,7 +91,7 @@ def test_cuboids_without_points_are_dropped(catalog: Catalog) -> None:
         assert (count_points_in_cuboids(cloud.points, cloud.cuboids) > 0).all()
         scan = read_scan(catalog, item)
         rows = np.arange(truth.offsets[item], truth.offsets[item + 1])
-        own = catalog.drive.to_frame(item, truth.shapes.take(rows), "ego")  # type: ignore[union-attr]
+        own = catalog.drive.to_frame(item, truth.shapes.take(rows), "ego")
         hidden += int((count_points_in_cuboids(scan.points, own) == 0).sum())
     assert kept + hidden == len(truth)
     assert kept > hidden
@@ -105,7 +105,7 @@ def test_class_balance_draws_rare_classes_more_often(catalog: Catalog) -> None:
 
     def share(balance: float) -> float:
         dataset = LidarDataset(changed, STILL.replace(class_balance=balance))
-        dataset.load_cloud = lambda item: drawn.append(item) or type(dataset).load_cloud(dataset, item)  # type: ignore[method-assign, func-returns-value]
+        dataset.load_cloud = lambda item: drawn.append(item) or type(dataset).load_cloud(dataset, item)
         drawn: list[int] = []
         for number in range(60):
             dataset.sample(np.random.default_rng(number), number % len(dataset), mix=False)
@@ -127,7 +127,7 @@ def test_an_unreadable_sweep_is_skipped_and_reported(sets: Path, tmp_path: Path)
     (problem,) = dataset.problems
     assert (problem.kind, problem.item) == ("ragged_sweep", damaged.items.ids[0])
     for item in range(len(damaged)):
-        damaged.path(item).write_bytes(b"")  # type: ignore[union-attr]
+        damaged.path(item).write_bytes(b"")
     with pytest.raises(BadInput):
         LidarDataset(damaged, STILL).load_cloud(0)
 
