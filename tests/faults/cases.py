@@ -90,11 +90,16 @@ DATA = {
     "check-zip": Case("check food data --rule num_classes=2", data_set("food", zipped=True)),
     "folds": Case("folds wheat data --out out.csv --force --folds 2", data_set("wheat", "out.csv")),
     "explore": Case(
-        "explore wheat data --out out.html --force", data_set("wheat", "out.html"), media=IMAGES, pictured=True
+        "explore wheat data --out out.html --force",
+        data_set("wheat", "out.html"),
+        lists=("out.html",),
+        media=IMAGES,
+        pictured=True,
     ),
     "explore-upcalls": Case(
         "explore upcalls data --out out.html --force",
         data_set("upcalls", "out.html"),
+        lists=("out.html",),
         media=SOUNDS,
         pictured=True,
         tries=2,

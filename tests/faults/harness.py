@@ -210,16 +210,23 @@ class Sweep:
 
     def _judge(self, outcome: Outcome) -> list[str]:
         wrong = self._damage(outcome)
-        operation, error, path = outcome.fault
+        _, error, path = outcome.fault
         if left := [name for name in self._contents(self.folder) if UNFINISHED in name]:
             wrong.append(f"{left} is left")
         if "Traceback" in outcome.printed:
             wrong.append(f"a traceback: {outcome.said[-400:]}")
         elif outcome.code not in (2, self.case.code):
             wrong.append(f"exit code {outcome.code}: {outcome.said[-300:]}")
-        elif (outcome.code == 2 or self._skips(operation, path)) and (missing := self._unsaid(outcome, error, path)):
+        elif self._tells(outcome) and (missing := self._unsaid(outcome, error, path)):
             wrong.append(f"the message lacks {missing}: {outcome.said[-400:]}")
         return wrong
+
+    def _tells(self, outcome: Outcome) -> bool:
+        """Whether something has to say what failed: a message, or an output that lists it and differs for that."""
+        operation, _, path = outcome.fault
+        found = self._contents(self.folder)
+        listed = any(found.get(name) != self.after.get(name) for name in self.case.lists)
+        return outcome.code == 2 or self._skips(operation, path) or (listed and operation in ("open", "read", "list"))
 
     def _damage(self, outcome: Outcome) -> list[str]:
         """Files that are lost, or neither as before nor as after a whole run."""

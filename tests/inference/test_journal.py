@@ -18,8 +18,9 @@ import pytest
 import tallymark
 from tallymark.api.models import find_preset, open_model
 from tallymark.core.outputs import cannot_write
-from tallymark.core.problems import BadInput
+from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.data.annotations import Annotations
+from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.detector.coders import CODERS
 from tallymark.inference import journal, journal_pages
@@ -255,7 +256,7 @@ def test_a_page_that_would_take_all_memory_is_not_read(
     content = BytesIO()
     np.savez_compressed(content, keys=np.zeros(1 << 24, np.uint8))
     page.write_bytes(journal_pages.MARK + journal_pages._checksum(page, content.getvalue()) + content.getvalue())
-    monkeypatch.setattr(np, "load", None)
+    monkeypatch.setattr(np, "load", lambda *given, **named: pytest.fail("it is expanded"))
     recipe = counting.model.metadata.recipe
     assert read_page(page, recipe, ()) is None
 
@@ -391,6 +392,24 @@ def test_unreadable_items_are_never_journalled(counting: CountingModel, images: 
     cv2.imwrite(str(images / "b.png"), np.zeros((64, 64, 3), np.uint8))
     repaired, inferred = counting.predict(images, tmp_path / "journal")
     assert (repaired.problems.total, inferred) == (0, 1)
+
+
+def test_items_that_were_read_in_part_are_never_journalled(
+    counting: CountingModel, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recording that is cut has candidates up to there, and a problem."""
+    infer = journal.infer_items
+
+    def in_part(catalog: Catalog, sessions: Any, recipe: Any, problems: Problems, *more: Any) -> Candidates:
+        if "b" in catalog.items.ids:
+            problems.add(Problem("truncated_media", "b.png", "half of it", "all of it", item="b"))
+        return infer(catalog, sessions, recipe, problems, *more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "infer_items", in_part)
+        counting.predict(images, tmp_path / "journal")
+    _, inferred = counting.predict(images, tmp_path / "journal")
+    assert inferred == 1
 
 
 def test_pages_take_about_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 import soundfile
 
 from tallymark.io.audio import inspect_recording, resample_stream
+from tallymark.io.completeness import check_complete
 from tallymark.io.media import BadMedia
 
 RATE = 8000
@@ -42,6 +43,30 @@ def test_a_cut_recording_is_noticed(kind: str, left: float, tmp_path: Path) -> N
         with pytest.raises(BadMedia) as caught:
             read(cut)
         assert caught.value.kind in ("truncated_media", "corrupt_media")
+
+
+def test_an_ogg_file_that_is_cut_between_two_pages_is_noticed(tmp_path: Path) -> None:
+    """All that is there is whole: only the flag of the last page is missing."""
+    soundfile.write(tmp_path / "whole.ogg", SOUND, RATE)
+    data = (tmp_path / "whole.ogg").read_bytes()
+    last = data.rfind(b"OggS")
+    assert last > 0
+    (tmp_path / "cut.ogg").write_bytes(data[:last])
+    check_complete(tmp_path / "whole.ogg")
+    with pytest.raises(BadMedia, match="no end of the stream"):
+        check_complete(tmp_path / "cut.ogg")
+
+
+@pytest.mark.parametrize("tags", [b"", b"ID3\4\0\0\0\0\1\2" + bytes(130)], ids=["plain", "with tags"])
+def test_a_cut_mp3_file_is_noticed_by_its_first_frame(tags: bytes, tmp_path: Path) -> None:
+    """Before it is decoded, which takes long and does not fail for each of them."""
+    soundfile.write(tmp_path / "whole.mp3", SOUND, RATE)
+    data = tags + (tmp_path / "whole.mp3").read_bytes()
+    for name, part in (("whole.mp3", data), ("cut.mp3", data[: len(data) * 9 // 10])):
+        (tmp_path / name).write_bytes(part)
+    check_complete(tmp_path / "whole.mp3")
+    with pytest.raises(BadMedia, match="according to its header"):
+        check_complete(tmp_path / "cut.mp3")
 
 
 @pytest.mark.parametrize(
