@@ -219,7 +219,7 @@ def test_the_command_prints_scores_gain_and_interval(tmp_path: Path) -> None:
     truth, files = wheat_files(tmp_path, 8)
     words = [str(file) for file in files]
     common = ["--truth", str(truth), "--method", "wbf", "--iou", "0.3"]
-    printed = CliRunner().invoke(app, ["fuse", "wheat", *words, *common], env={"COLUMNS": "140"})
+    printed = CliRunner().invoke(app, ["fuse", "wheat", *words, *common], env={"COLUMNS": "300"})
     assert printed.exit_code == 0, printed.output
     for word in ("tuned, cross-validated", "fused", "gain", "95 % interval", "settings: method=wbf"):
         assert word in printed.output
