@@ -43,7 +43,7 @@ def public_private(
     name, exclude, rule_options: as for `read`.
     truth: the solution, or a data folder, whose labelled items are split.
     public_share: of the items, as nearly as the groups allow. seed: of the assignment of groups.
-    media: for a truth file, the data folder with the media of its items: it tells days, drives and near-duplicates.
+    media: for a truth file, the data folder with the media of its items, for their days, drives and near-duplicates.
     """
     from tallymark.data.folds import groups_of, stated_groups, strata_of
     from tallymark.data.public_split import PublicPrivate, split_public

@@ -153,7 +153,7 @@ def report_training(
     predicted = replace(predicted, classes=truth.classes).reindex(truth.items)
     parsed = what.parse_rule_options(rule_options, catalog.root, truth.classes)
     rule = what.rule_on(catalog, parsed, rule_options)
-    notes = ["No model was trained on the items that it is judged by here."]
+    notes = ["No model was trained on the items that it is evaluated on here."]
     if result.score.value != result.tuning.score.value:
         notes.append(f"With thresholds tuned on the other folds, the score is {result.score.value:.4f}.")
     title = f"{what.title}: held-out predictions of {result.run.folder}"
