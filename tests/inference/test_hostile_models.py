@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from tallymark.cli.main import app
 from tallymark.core.problems import BadInput
+from tallymark.inference import onnx_file
 from tallymark.inference.onnx_file import read_model
 from tallymark.inference.session import Session
 from tests.inference.hostile_models import hostile_models
@@ -64,12 +65,14 @@ def test_a_runtime_that_fails_is_a_problem_of_the_model(good: Path) -> None:
         Session(good, threads=1)(np.zeros((1, 64, 64, 5), np.uint8))
 
 
-def test_a_model_is_never_larger_than_its_format_allows(good: Path, tmp_path: Path) -> None:
-    path = tmp_path / "model.onnx"
-    with path.open("wb") as file:
-        file.truncate(3 << 30)  # a sparse file
+def test_a_model_is_never_larger_than_its_format_allows(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lower limit stands for that of 2 GB: a test that fails should not take all memory."""
+    assert onnx_file.MAX_BYTES == 2 << 30
+    monkeypatch.setattr(onnx_file, "MAX_BYTES", good.stat().st_size)
+    assert read_model(good)
+    monkeypatch.setattr(onnx_file, "MAX_BYTES", good.stat().st_size - 1)
     with pytest.raises(BadInput, match="more than 2 GB"):
-        read_model(path)
+        read_model(good)
 
 
 @pytest.mark.parametrize("cut", [lambda data: data[:-1], lambda data: data + b"\x0f", lambda data: b"\xff" * 20])
@@ -81,6 +84,57 @@ def test_bytes_that_are_no_model_are_noticed_without_a_runtime(
     path.write_bytes(cut(good.read_bytes()))
     with pytest.raises(BadInput, match="not a model"):
         read_model(path)
+
+
+def field(number: int, content: bytes | int) -> bytes:
+    """A field of a protobuf message: bytes of less than 128, or a small number."""
+    if isinstance(content, int):
+        return bytes([number << 3, content])
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+def graph(content: bytes) -> bytes:
+    """A model with a graph of this content."""
+    return field(7, content)
+
+
+def single(value: float) -> bytes:
+    """A tensor of one number in single precision, in the graph of a model."""
+    return graph(field(5, field(2, 1) + field(9, np.float32(value).tobytes())))
+
+
+def nested(levels: int) -> bytes:
+    """Graphs in attributes of nodes of graphs, without a head: what counts is the depth."""
+    content = b""
+    for _ in range(levels):
+        content = field(1, field(5, field(6, content)))
+    return graph(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (single(np.nan), "finite"),
+        (single(-np.inf), "finite"),
+        (graph(field(5, field(13, field(1, b"location")))), "another file"),
+        (graph(field(5, field(14, 1))), "another file"),
+        (graph(field(1, field(4, b"Loop"))), "for ever"),
+        (field(1, 8), "no network in it"),
+        (nested(4), "deeper than"),
+        (graph(field(3, 1) * 30), "more than 20 entries"),
+    ],
+)
+def test_what_no_runtime_refuses_is_refused_before(
+    content: bytes, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onnx_file, "MAX_DEPTH", 10)
+    monkeypatch.setattr(onnx_file, "MAX_FIELDS", 20)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=found):
+        read_model(path)
+    path.write_bytes(single(1.5) + nested(2))
+    assert read_model(path)
 
 
 def test_samples_of_any_size_cost_no_more_than_themselves(tmp_path: Path) -> None:
