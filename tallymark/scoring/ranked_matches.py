@@ -56,16 +56,22 @@ def rank_labels(truth: Annotations[Labels], predicted: Annotations[Labels], k: i
     starts = predicted.offsets[:-1]
     first = np.full(items, -1, predicted.shapes.label.dtype)
     first[named] = predicted.shapes.label[starts[named]]
-    rank = np.zeros(items, np.int32)
+    return RankedMatches(label, first, _first_ranks(label, predicted), _first_scores(predicted, named), k)
+
+
+def _first_ranks(label: np.ndarray, predicted: Annotations[Labels]) -> np.ndarray:
+    """The first rank of the true label among those predicted for its item; 0 if it is not one of them."""
     hits = np.flatnonzero(predicted.shapes.label == np.repeat(label, predicted.counts))[::-1]
-    item = np.repeat(number, predicted.counts)[hits]
-    rank[item] = hits - starts[item] + 1  # of equal labels, the first one comes last here, and stays
-    return RankedMatches(label, first, rank, _first_scores(predicted, named), k)
+    item = np.repeat(np.arange(len(label), dtype=np.int32), predicted.counts)[hits]
+    rank = np.zeros(len(label), np.int32)
+    rank[item] = hits - predicted.offsets[item] + 1  # of equal labels, the first one comes last here, and stays
+    return rank
 
 
 def _first_scores(predicted: Annotations[Labels], named: np.ndarray) -> np.ndarray:
     """The score of the label predicted first for each item; nan where there is none."""
+    if predicted.score is None:
+        return np.broadcast_to(np.nan, len(named))  # one number, whatever the length
     scores = np.full(len(named), np.nan)
-    if predicted.score is not None:
-        scores[named] = predicted.score[predicted.offsets[:-1][named]]
+    scores[named] = predicted.score[predicted.offsets[:-1][named]]
     return scores
