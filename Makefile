@@ -63,7 +63,7 @@ fuzz: .venv/installed-dev
 
 # Tracing lines makes tests half as slow again, so that it is a target of its own; the tests that are not slow reach 98 %.
 coverage: .venv/installed-dev browser
-	$(PYTEST) -m "not slow" $(COVERAGE)
+	$(PYTEST) -m "not slow and not browser" $(COVERAGE)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -60,4 +60,7 @@ def demo_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the trainings of the demo, then the other slow tests, so that no worker waits at the end."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
     items.sort(key=lambda item: ("beats_a_trivial" not in item.name, item.get_closest_marker("slow") is None))

@@ -85,7 +85,7 @@ def test_the_slider_of_the_page_gives_the_score_of_the_rule(
             assert ranking is not None
             expected = ranking.score_at(ranking.k, position)
         assert page.evaluate("window.tallymark.score()") == pytest.approx(expected, abs=1e-9, nan_ok=True)
-    assert page.locator(".scene").count() > 0
+    page.locator(".scene").first.wait_for()
     assert page.locator(".scene img").count() > 0
 
 
@@ -96,7 +96,7 @@ def test_a_page_without_truth_says_so(name: str, sets: Path, browser: OpenPage, 
     text = (tmp_path / "report.html").read_text()
     assert "nothing is scored" in text
     page = browser(tmp_path / "report.html")
-    assert page.locator(".scene").count() > 0
+    page.locator(".scene").first.wait_for()
 
 
 def write_submission(sets: Path, name: str, path: Path, form: str | None = None) -> Annotations[Any]:
@@ -225,5 +225,5 @@ def test_explore_shows_predictions_beside_the_truth(sets: Path, browser: OpenPag
     result = CliRunner().invoke(app, [*command, "--out", str(out)])
     assert result.exit_code == 0, result.output
     page = browser(out)
-    assert page.locator(".scene").count() > 0
+    page.locator(".scene").first.wait_for()
     assert "Splits" in out.read_text()

@@ -106,17 +106,17 @@ def test_filters_and_order(browser: OpenPage, tmp_path: Path) -> None:
     data = boxes()
     page = browser(write(tmp_path, data))
     scores = {scene["key"]: data["items"]["score"][scene["item"]] for scene in data["scenes"]}
-    assert cards(page) == sorted(scores, key=lambda key: scores[key])
+    until(page, lambda: cards(page) == sorted(scores, key=lambda key: scores[key]))
     page.get_by_label("order").select_option("best")
-    assert cards(page) == sorted(scores, key=lambda key: -scores[key])
+    until(page, lambda: cards(page) == sorted(scores, key=lambda key: -scores[key]))
     page.get_by_label("order").select_option("id")
     page.get_by_role("button", name="best").click()
-    assert cards(page) == ["field_001", "field_004"]
+    until(page, lambda: cards(page) == ["field_001", "field_004"])
     page.get_by_role("button", name="field 1").click()
     page.get_by_role("searchbox").fill("004")
-    assert cards(page) == ["field_004"]
+    until(page, lambda: cards(page) == ["field_004"])
     page.get_by_role("searchbox").fill("nowhere")
-    assert cards(page) == []
+    until(page, lambda: cards(page) == [])
     assert page.get_by_text("No image fits these filters.").is_visible()
     page.get_by_role("searchbox").fill("")
     page.get_by_role("button", name="best").click()
@@ -127,7 +127,7 @@ def test_filters_and_order(browser: OpenPage, tmp_path: Path) -> None:
         for scene in data["scenes"]
         if any(one["outcome"] == "background" and one["score"] >= 0.4 for one in scene["objects"])
     ]
-    assert cards(page) == expected
+    until(page, lambda: cards(page) == expected)
     assert 0 < len(expected) < len(data["scenes"])
 
 
@@ -255,7 +255,7 @@ def test_hostile_names_run_no_script(geometry: str, browser: OpenPage, tmp_path:
     assert page.locator("img[onerror]").count() == 0
     assert "__proto__" in corrections(page)["items"] or geometry != "boxes"
     page.reload()
-    assert page.locator(".badge:not([hidden])").count() >= 1
+    page.locator(".badge:not([hidden])").first.wait_for(state="attached")  # drawn with the next frame
 
 
 @pytest.mark.parametrize("geometry", EVERY)

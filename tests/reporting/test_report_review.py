@@ -75,10 +75,10 @@ def test_marks_last_until_they_are_forgotten(browser: OpenPage, tmp_path: Path) 
     page.keyboard.press("c")
     page.reload()
     close(page)
-    assert page.get_by_text("1 of 6 images complete").is_visible()
+    page.get_by_text("1 of 6 images complete").wait_for()
     page.get_by_role("button", name="Forget").click()
     page.get_by_role("button", name="Really forget all marks?").click()
-    assert page.get_by_text("0 of 6 images complete").is_visible()
+    page.get_by_text("0 of 6 images complete").wait_for()
 
 
 def test_missed_calls_are_added_at_a_time(browser: OpenPage, tmp_path: Path) -> None:
