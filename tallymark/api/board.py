@@ -288,6 +288,6 @@ def _remarks(items: Items, public: np.ndarray | None, asked: int, resamples: int
         torn = sides.group_by("group").agg(pl.n_unique("public")).filter(pl.col("public") > 1).height
         if torn:
             remarks.append(
-                f"{torn} groups have both public and private items, so that the public part tells about them"
+                f"{torn} groups have both public and private items, so that the two parts are not independent"
             )
     return remarks

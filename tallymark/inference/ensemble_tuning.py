@@ -53,7 +53,7 @@ def cross_validate(
 
 
 def halves(items: Items, group: pl.Series, seed: int) -> Iterator[tuple[Items, Items]]:
-    """Each half of the items with the other; groups are dealt out in random order, always to the smaller half."""
+    """Each half of the items with the other; groups are assigned in random order, each to the smaller half."""
     names, member = np.unique(group.to_numpy().astype(str), return_inverse=True)
     if len(names) < 2:
         names, member = np.arange(len(items)), np.arange(len(items))

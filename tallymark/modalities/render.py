@@ -113,9 +113,6 @@ class Renderer(Protocol):
     def cuboids(self, scene: Scene, annotations: Annotations[Any]) -> np.ndarray:
         """(n, 7) x, y, z, length, width, height and yaw in the frame of the scene's points; (0, 7) without points."""
 
-    def camera_paths(self, scene: Scene, annotations: Annotations[Any]) -> list[list[str]]:
-        """For each of the scene's cameras, the path of each annotation in its image; empty if it is not in view."""
-
     def windows(
         self, catalog: Catalog, item: int, *shown: Annotations[Any], most: int = MAX_WINDOWS, seed: int = 0
     ) -> Sequence[Window | None]:

@@ -136,9 +136,6 @@ class AudioRenderer:
     def cuboids(self, scene: Scene, annotations: Annotations[Events]) -> np.ndarray:
         return np.empty((0, 7))
 
-    def camera_paths(self, scene: Scene, annotations: Annotations[Events]) -> list[list[str]]:
-        return []
-
     def windows(
         self, catalog: Catalog, item: int, *shown: Annotations[Events], most: int = MAX_WINDOWS, seed: int = 0
     ) -> Sequence[Window | None]:

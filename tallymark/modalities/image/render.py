@@ -124,9 +124,6 @@ class ImageRenderer:
     def cuboids(self, scene: Scene, annotations: Annotations[Any]) -> np.ndarray:
         return np.empty((0, 7))
 
-    def camera_paths(self, scene: Scene, annotations: Annotations[Any]) -> list[list[str]]:
-        return []
-
     def windows(
         self, catalog: Catalog, item: int, *shown: Annotations[Any], most: int = MAX_WINDOWS, seed: int = 0
     ) -> Sequence[Window | None]:

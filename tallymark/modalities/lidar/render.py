@@ -116,9 +116,6 @@ class LidarRenderer:
     def cuboids(self, scene: Scene, annotations: Annotations[Cuboids]) -> np.ndarray:
         return cuboid_rows(scene, annotations)
 
-    def camera_paths(self, scene: Scene, annotations: Annotations[Cuboids]) -> list[list[str]]:
-        return [camera.paths(annotations) for camera in scene.cameras]
-
     def windows(
         self, catalog: Catalog, item: int, *shown: Annotations[Cuboids], most: int = MAX_WINDOWS, seed: int = 0
     ) -> Sequence[Window | None]:

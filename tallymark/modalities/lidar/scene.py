@@ -122,7 +122,7 @@ def thin_out(points: np.ndarray, most: int = MAX_POINTS, seed: int = 0) -> np.nd
 
 
 def _cells(points: np.ndarray, side: float) -> np.ndarray:
-    """A number for each point that tells in which cell of a cubic grid it is."""
+    """The number of the cell of a cubic grid that each point is in."""
     cell = np.floor((points - points.min(axis=0)) / side).astype(np.int64)
     _, width, depth = (cell.max(axis=0) + 1).tolist()
     key: np.ndarray = (cell[:, 0] * width + cell[:, 1]) * depth + cell[:, 2]

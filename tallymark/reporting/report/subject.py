@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -89,11 +89,3 @@ class Subject:
     def medium(self) -> str:
         """What an item is called."""
         return "item" if self.catalog is None else self.catalog.medium.noun
-
-
-def restrict(subject: Subject, index: np.ndarray) -> Subject:
-    """The same about some of the items."""
-    ids = subject.items.ids[index]
-    items = Items(ids, None if subject.items.group is None else subject.items.group[index])
-    truth = None if subject.truth is None else subject.truth.reindex(items)
-    return replace(subject, predicted=subject.predicted.reindex(items), truth=truth)

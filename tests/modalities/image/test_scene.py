@@ -113,7 +113,7 @@ def test_labels_have_no_outline_and_images_no_windows(painted: Catalog) -> None:
     assert RENDERER.paths(scene, labels) == ["", ""]
     assert RENDERER.windows(painted, 0, labels) == [None]
     assert RENDERER.cuboids(scene, labels).shape == (0, 7)
-    assert RENDERER.camera_paths(scene, labels) == []
+    assert scene.cameras == ()
 
 
 def test_images_that_cannot_be_read_are_bad_media(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_scene_without_poses_is_in_the_frame_of_the_lidar(tmp_path: Path) -> N
     scene = RENDERER.scene(catalog, 0)
     assert scene.image.shape == (SCENE_SIDE, SCENE_SIDE, 3)
     assert scene.cameras == ()
-    assert RENDERER.camera_paths(scene, truth) == []
+    assert scene.cameras == ()
     assert RENDERER.windows(catalog, 0, truth) == [None]
     np.testing.assert_allclose(RENDERER.cuboids(scene, truth), [[10, 5, 0, 4, 2, 1.5, 0.3]])
 
@@ -111,7 +111,7 @@ def test_cuboids_are_projected_into_reduced_camera_images(drive: Catalog) -> Non
     scene = RENDERER.scene(drive, 0)
     (view,) = camera_views(drive, 0)
     (camera,) = scene.cameras
-    (paths,) = RENDERER.camera_paths(scene, truth)
+    (paths,) = (camera.paths(truth) for camera in scene.cameras)
     assert camera.name == view.channel
     assert max(camera.image.shape) <= CAMERA_WIDTH
     pixels, visible = view.project(truth.shapes)
