@@ -58,6 +58,11 @@ class Poses:
         precision = np.result_type(points, np.float32)
         return rotate(points, self.matrices().astype(precision)) + self.translation.astype(precision)
 
+    @property
+    def ground_matrix(self) -> np.ndarray:
+        """(2, 3): places on the ground of the first inner frame to x and y of the outer one."""
+        return np.column_stack([self.matrices()[0, :2, :2], self.translation[0, :2]])
+
     def inverse(self) -> Poses:
         """From the outer to the inner frame."""
         conjugate = _unit(self.rotation) * [1, -1, -1, -1]
@@ -78,11 +83,17 @@ def concat_poses(parts: Sequence[Poses]) -> Poses:
 
 
 def rotate(vectors: np.ndarray, matrices: np.ndarray) -> np.ndarray:
-    """Vectors (m, 3) times one matrix each, or all of them times a single one."""
-    if len(matrices) == 1:  # column by column: products with rows of three are slow
-        rotated: np.ndarray = matrices[0] @ np.ascontiguousarray(vectors.T)
-        return rotated.T
-    return np.einsum("nij,nj->ni", matrices, np.broadcast_to(vectors, (len(matrices), 3)))
+    """Vectors (m, 3) times one matrix each, or all of them times a single one.
+
+    Written out rather than as a matrix product, whose last digits depend on how many vectors there are: the same object
+    would have other coordinates in a shard of another size.
+    """
+    rotated = np.empty((3, max(len(vectors), len(matrices))), np.result_type(vectors, matrices))
+    for axis, column in enumerate(rotated):
+        np.multiply(matrices[:, axis, 0], vectors[:, 0], out=column)
+        column += matrices[:, axis, 1] * vectors[:, 1]
+        column += matrices[:, axis, 2] * vectors[:, 2]
+    return rotated.T
 
 
 def yaw_from_quaternion(rotation: np.ndarray) -> np.ndarray:

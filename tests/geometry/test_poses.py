@@ -76,6 +76,20 @@ def test_cuboids_move_with_their_corners() -> None:
     np.testing.assert_allclose(moved.z, expected[:, 0, 2], atol=1e-9)
 
 
+def test_cuboids_of_one_pose_are_to_the_last_digit_what_they_are_among_others() -> None:
+    """Shards differ in size from run to run; their files do not."""
+    rng = np.random.default_rng(0)
+    cuboids = Cuboids.of(20 * rng.normal(size=(400, 7)))
+    poses = Poses.of(rng.normal(size=(8, 4)), 100 * rng.normal(size=(8, 3)))
+    index = np.sort(rng.integers(0, 8, 400))
+    together = transform_cuboids(cuboids, poses, index)
+    for pose in range(8):
+        own = np.flatnonzero(index == pose)
+        alone = transform_cuboids(cuboids.take(own), poses.take(np.array([pose])), np.zeros(len(own), np.int64))
+        for column in ("x", "y", "z", "yaw"):
+            np.testing.assert_array_equal(getattr(alone, column), getattr(together, column)[own])
+
+
 def test_a_tilted_pose_keeps_the_heading_on_the_ground() -> None:
     tilt = Rotation.from_euler("ZYX", [40, 12, -7], degrees=True).as_quat(scalar_first=True)
     moved = transform_cuboids(Cuboids.of(np.array([[0, 0, 0, 1, 2, 1, 0.5]])), Poses.of(tilt, [0, 0, 0]))
