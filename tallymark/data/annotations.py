@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, TypeVar
@@ -14,6 +14,8 @@ from tallymark.data.items import Items
 from tallymark.geometry import Geometry
 
 G = TypeVar("G", bound=Geometry)
+PART = 20_000
+"""Items whose objects are handled at a time, where their text would take much memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,11 +112,23 @@ class Annotations(Generic[G]):
 
     def reindex(self, items: Items) -> Annotations[G]:
         """The objects under other items: objects of unknown items are dropped, new items are empty."""
-        index = items.find(self.items.ids)
-        if len(index) == len(items) and (index == np.arange(len(items))).all():
+        if items.are(self.items.ids):
             return replace(self, items=items)
+        index = items.find(self.items.ids)
         item = index[self.item]
         return self._gather(items, item, np.flatnonzero(item >= 0))
+
+    def parts(self, count: int = PART) -> Iterator[Annotations[G]]:
+        """The same, `count` items at a time; without items, one empty part."""
+        for start in range(0, max(len(self.items), 1), count):
+            offsets = self.offsets[start : start + count + 1]
+            rows = np.arange(offsets[0], offsets[-1])
+            label, score, line, number = (
+                _take(column, rows) for column in (self.label, self.score, self.line, self.number)
+            )
+            items = Items(self.items.ids[start : start + count])
+            shapes = self.shapes.take(rows)
+            yield Annotations(items, offsets - offsets[0], shapes, label, score, self.classes, line, number)
 
     def clip(self, size: np.ndarray) -> Annotations[G]:
         """The objects clipped to their items; `size` is (items, 2), width and height of each item."""
@@ -176,6 +190,11 @@ def align_classes(first: Annotations[G], second: Annotations[G]) -> tuple[Annota
         return replace(annotations, label=new[annotations.labels], classes=classes)
 
     return relabel(first), relabel(second)
+
+
+def offset_type(objects: int) -> type[np.signedinteger]:
+    """The type of the offsets of so many objects: 32 bits where these suffice."""
+    return np.int32 if objects <= np.iinfo(np.int32).max else np.int64
 
 
 def _take(column: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:

@@ -13,6 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.data.road_map import read_road_map
 from tallymark.geometry import Cuboids
+from tallymark.geometry.affine import transform_points
 from tallymark.geometry.poses import Poses, transform_cuboids, yaw_from_quaternion
 from tallymark.io.lidar import read_sweep
 from tallymark.io.media import BadMedia
@@ -121,8 +122,8 @@ class Drive:
         path = self.map_of(item)
         if path is None:
             return None
-        world = self.ego_pose(item).apply(np.column_stack([ground, np.zeros(len(ground))]))
-        return read_road_map(path).at(world[:, 0], world[:, 1])
+        x, y = transform_points(self.ego_pose(item).ground_matrix, ground).T
+        return read_road_map(path).at(x, y)
 
     def to_camera(self, shot: int, points: np.ndarray) -> np.ndarray:
         """Points (n, 3) of the world in the frame of the camera that took the image at row `shot`."""

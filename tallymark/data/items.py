@@ -13,6 +13,8 @@ import polars as pl
 from tallymark.io.folders import IMAGE_SUFFIXES
 
 IMAGE_SUFFIX = re.compile(f"(?:{'|'.join(map(re.escape, sorted(IMAGE_SUFFIXES)))})$", re.IGNORECASE)
+BLOCK = 1 << 16
+"""Ids that are compared at once: two long columns may be copied to be compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +35,16 @@ class Items:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def are(self, ids: pl.Series) -> bool:
+        """Whether these ids are those of the items, in the same order."""
+        if len(ids) != len(self.ids):
+            return False
+        blocks = (slice(at, at + BLOCK) for at in range(0, len(ids), BLOCK))
+        return all((ids[block] == self.ids[block]).all() for block in blocks)
+
     def find(self, ids: pl.Series) -> np.ndarray:
         """The index of each id; -1 where it is not an item."""
-        if len(ids) == len(self.ids) and bool((ids == self.ids).all()):
+        if self.are(ids):
             return np.arange(len(ids))
         joined = pl.DataFrame({"id": ids}).join(self._index, on="id", how="left", maintain_order="left")
         return joined["index"].fill_null(-1).to_numpy()

@@ -55,9 +55,10 @@ class RoadMap:
         column = np.floor(x / (RESOLUTION * STEP)).astype(np.int64)
         row = np.floor((self.height - y / RESOLUTION) / STEP).astype(np.int64)
         rows, columns = self.surface.shape
-        inside = (column >= 0) & (column < columns) & (row >= 0) & (row < rows)
-        found: np.ndarray = self.surface[np.where(inside, row, 0), np.where(inside, column, 0)]
-        return np.where(inside, found, np.uint8(NO_ROAD))
+        outside = (column < 0) | (column >= columns) | (row < 0) | (row >= rows)
+        found: np.ndarray = self.surface.take(row * columns + column, mode="clip")
+        found[outside] = NO_ROAD
+        return found
 
 
 _cache: dict[Path, RoadMap] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import cv2
 import numpy as np
 from PIL import Image, ImageDraw
 
-from tallymark.data.road_map import ROAD, SIDEWALK
+from tallymark.data.road_map import NO_ROAD, ROAD, SIDEWALK
 from tallymark.drawing.boxes_and_masks import draw_outlines
 from tallymark.drawing.colors import BACKGROUND, MUTED, TRUTH, Color, class_color
 from tallymark.drawing.text import font
@@ -21,8 +22,9 @@ MAX_RANGE = 75.0
 """Metres to each side of the vehicle that a BEV image shows at most."""
 RING_STEP = 20
 """Metres between the range rings."""
-SURFACES: dict[int, Color] = {ROAD: (40, 46, 58), SIDEWALK: (30, 42, 36)}
+SURFACES: dict[int, Color] = {NO_ROAD: BACKGROUND, SIDEWALK: (30, 42, 36), ROAD: (40, 46, 58)}
 """Colours of the surfaces of a road map."""
+SURFACE_COLORS = np.array([SURFACES[kind] for kind in range(len(SURFACES))], np.uint8)
 MIN_DEPTH = 0.5
 """Metres in front of a camera from which corners are projected."""
 EDGES = ((0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7))
@@ -63,8 +65,10 @@ class BEVView:
     def ground(self) -> np.ndarray:
         """The place (side, side, 2) of each pixel in metres: the inverse of `to_pixels`."""
         along = (self.side / 2 - np.arange(self.side) - 0.5) / self.scale
-        y, x = np.meshgrid(along + self.y, along + self.x)
-        return np.stack([x, y], axis=2)
+        ground = np.empty((self.side, self.side, 2))
+        ground[..., 0] = (along + self.x)[:, None]
+        ground[..., 1] = along + self.y
+        return ground
 
 
 Surface = Callable[[np.ndarray], np.ndarray | None]
@@ -138,12 +142,10 @@ def draw_projected_cuboids(
 
 def _draw_surface(view: BEVView, surface: Surface | None) -> np.ndarray:
     """An empty BEV image, with the roads and sidewalks of a map."""
-    image = np.full((view.side, view.side, 3), BACKGROUND, np.uint8)
     found = None if surface is None else surface(view.ground().reshape(-1, 2))
-    if found is not None:
-        for kind, color in SURFACES.items():
-            image[found.reshape(view.side, view.side) == kind] = color
-    return image
+    if found is None:
+        return np.full((view.side, view.side, 3), BACKGROUND, np.uint8)
+    return SURFACE_COLORS[found.reshape(view.side, view.side)]
 
 
 def _draw_rings(image: np.ndarray, view: BEVView) -> np.ndarray:
@@ -151,7 +153,8 @@ def _draw_rings(image: np.ndarray, view: BEVView) -> np.ndarray:
     canvas = Image.fromarray(image)
     draw = ImageDraw.Draw(canvas)
     x, y = view.to_pixels(np.zeros(2)).tolist()
-    for metres in range(RING_STEP, 281, RING_STEP):
+    farthest = float(np.hypot(max(x, view.side - x), max(y, view.side - y))) / view.scale
+    for metres in range(RING_STEP, math.ceil(farthest) + 1, RING_STEP):
         radius = metres * view.scale
         draw.ellipse((x - radius, y - radius, x + radius, y + radius), outline=(48, 55, 64))
         draw.text((x + 4, y - radius + 9), f"{metres} m", fill=MUTED, font=font(13), anchor="lm")
@@ -161,13 +164,13 @@ def _draw_rings(image: np.ndarray, view: BEVView) -> np.ndarray:
 
 def _draw_points(canvas: np.ndarray, points: np.ndarray, view: BEVView) -> None:
     """Colour one pixel per point in place; where several coincide, the highest is visible."""
-    pixel = np.floor(np.clip(view.to_pixels(points[:, :2]), -1, view.side)).astype(np.int64)
-    inside = ((pixel >= 0) & (pixel < view.side)).all(axis=1)
-    pixel, height = pixel[inside], points[inside, 2]
+    columns, rows = np.floor(view.to_pixels(points[:, :2])).T
+    inside = (columns >= 0) & (columns < view.side) & (rows >= 0) & (rows < view.side)
+    pixel, height = (rows[inside] * view.side + columns[inside]).astype(np.int64), points[inside, 2]
     if not len(height):
         return
     order = np.argsort(height)
     low, high = np.percentile(height, [2, 98])
     gray = np.clip(70 + 185 * (height - low) / max(high - low, 0.5), 70, 255).astype(np.uint8)
     colors = cv2.cvtColor(cv2.applyColorMap(gray[order, None], cv2.COLORMAP_BONE), cv2.COLOR_BGR2RGB)[:, 0]
-    canvas[pixel[order, 1], pixel[order, 0]] = colors
+    canvas.reshape(-1, 3)[pixel[order]] = colors

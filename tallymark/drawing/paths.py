@@ -18,6 +18,8 @@ TOLERANCE = 0.49
 """Pixels that the outline of a mask may deviate from its contour."""
 FARTHEST = 1e5
 """Coordinates in pixels are clipped to this: no picture is so large."""
+FOOTPRINT = "M{:g} {:g}L{:g} {:g}L{:g} {:g}L{:g} {:g}ZM{:g} {:g}L{:g} {:g}"
+"""The four corners of a footprint, and the line from its centre to its front."""
 EDGE_LOOPS = ((0, 1, 2, 3), (4, 5, 6, 7))
 """Corners of the floor and of the roof of a cuboid."""
 EDGE_LINES = ((0, 4), (1, 5), (2, 6), (3, 7), (0, 7), (3, 4))
@@ -54,11 +56,9 @@ def ground_paths(cuboids: Cuboids, matrix: np.ndarray) -> list[str]:
     corners = transform_points(matrix, cuboids.ground.corners)
     front = (corners[:, 0] + corners[:, 3]) / 2
     center = corners.mean(axis=1)
-    headings = np.stack([center, front], axis=1)
-    return [
-        polygon_path([outline]) + polygon_path([heading], closed=False)
-        for outline, heading in zip(corners, headings, strict=True)
-    ]
+    points = np.concatenate([corners, center[:, None], front[:, None]], axis=1)
+    rows = _rounded(points.reshape(-1, 12)).tolist()
+    return [FOOTPRINT.format(*row) if row[0] == row[0] else "" for row in rows]
 
 
 def projected_paths(pixels: np.ndarray, visible: np.ndarray) -> list[str]:

@@ -16,7 +16,7 @@ from tallymark.data.items import Items
 from tallymark.formats.audacity import write_audacity
 from tallymark.formats.coco_writer import export_coco_boxes, export_coco_masks
 from tallymark.formats.export_source import ExportSource, recording_names
-from tallymark.formats.geojson import export_geojson_boxes, export_geojson_masks, georeferenced
+from tallymark.formats.geojson import FEATURES, export_geojson, georeferenced
 from tallymark.formats.kitti_writer import export_kitti, with_camera
 from tallymark.formats.nuscenes import write_nuscenes
 from tallymark.formats.photos import export_photos, with_position
@@ -146,7 +146,7 @@ FORMATS: tuple[ExportFormat, ...] = (
     ExportFormat("audacity", {Events: _audacity}, folder=True),
     ExportFormat(
         "geojson",
-        {Boxes: export_geojson_boxes, Masks: export_geojson_masks},
+        dict.fromkeys(FEATURES, export_geojson),
         needs_media=True,
         needs_size=True,
         usable=georeferenced,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from tallymark.core.outputs import write_text
 from tallymark.core.problems import BadInput
 from tallymark.formats.export_source import ExportSource, masks_by_shape
-from tallymark.geometry import Boxes, Masks, RotatedBoxes
+from tallymark.geometry import Boxes, Geometry, Masks, RotatedBoxes
 from tallymark.geometry.outlines import Polygon, outlines, signed_area
 from tallymark.geometry.rectangles import fit_rectangles, lengthwise
 from tallymark.io.georeference import DECIMALS, Georeference, read_georeference
@@ -28,17 +28,27 @@ def georeferenced(source: ExportSource[Any], path: Path) -> np.ndarray:
     return np.array([_georeference(source, item) is not None for item in range(len(source.catalog))], bool)
 
 
-def export_geojson_boxes(source: ExportSource[Boxes], path: Path) -> None:
-    """Write boxes with their length (the longer side) and width in metres, and area in square metres."""
+def export_geojson(source: ExportSource[Any], path: Path) -> None:
+    """Write the objects of georeferenced images."""
+    write_features(features_of(source), path)
+
+
+def features_of(source: ExportSource[Any]) -> list[Json]:
+    """A feature for each object, with its measurements; all images must be georeferenced."""
+    return FEATURES[type(source.annotations.shapes)](source)
+
+
+def _box_features(source: ExportSource[Boxes]) -> list[Json]:
+    """Boxes with their length (the longer side) and width in metres, and area in square metres."""
     boxes = source.annotations.shapes
     x, y = (extent.centre for extent in boxes.extents)
     flat = RotatedBoxes(x, y, boxes.width, boxes.height, np.zeros(len(boxes)))
     corners = flat.corners
-    _write(source, path, [[[ring]] for ring in corners], lengthwise(flat), boxes.area, heading=False)
+    return _features(source, [[[ring]] for ring in corners], lengthwise(flat), boxes.area, heading=False)
 
 
-def export_geojson_masks(source: ExportSource[Masks], path: Path) -> None:
-    """Write the outlines of masks, with length, width and heading of the rectangle that is fitted to each.
+def _mask_features(source: ExportSource[Masks]) -> list[Json]:
+    """Outlines of masks, with length, width and heading of the rectangle that is fitted to each.
 
     The heading is in degrees clockwise from north, from 0 to below 180: bow and stern are not distinguished.
     """
@@ -47,24 +57,35 @@ def export_geojson_masks(source: ExportSource[Masks], path: Path) -> None:
     for own, in_image in masks_by_shape(source):
         for at, mask in enumerate(own.tolist()):
             polygons[mask] = outlines(in_image, at)
-    _write(source, path, polygons, fit_rectangles(masks), masks.area, heading=True)
+    return _features(source, polygons, fit_rectangles(masks), masks.area, heading=True)
+
+
+FEATURES: dict[type[Geometry], Callable[[ExportSource[Any]], list[Json]]] = {
+    Boxes: _box_features,
+    Masks: _mask_features,
+}
+"""How objects of each geometry lie on the Earth."""
+
+
+def feature_line(feature: Json) -> str:
+    """A feature as JSON on one line."""
+    return json.dumps(feature, ensure_ascii=False, allow_nan=False)
 
 
 def write_features(features: Iterable[Json], path: Path) -> None:
     """Write a feature collection, one feature per line."""
-    lines = ",\n".join(json.dumps(one, ensure_ascii=False, allow_nan=False) for one in features)
+    lines = ",\n".join(map(feature_line, features))
     write_text(path, '{"type": "FeatureCollection", "features": [\n' + lines + "\n]}\n")
 
 
-def _write(
+def _features(
     source: ExportSource[Any],
-    path: Path,
     polygons: Sequence[list[Polygon]],
     rectangles: RotatedBoxes,
     area: np.ndarray,
     *,
     heading: bool,
-) -> None:
+) -> list[Json]:
     objects, names = source.annotations, source.names
     features: list[Json] = []
     for item in np.flatnonzero(objects.counts).tolist():
@@ -84,7 +105,7 @@ def _write(
             if not heading:
                 del properties["heading"]
             features.append({"type": "Feature", "geometry": geometry, "properties": properties})
-    write_features(features, path)
+    return features
 
 
 def _measure(rectangles: RotatedBoxes, area: np.ndarray, place: Georeference) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tallymark.core.problems import EVERY, Problem, Problems
+from tallymark.core.problems import EVERY, UNREADABLE, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.formats.entries import Entry, catalog_of, items_of
@@ -79,7 +79,7 @@ def _match(
             file = parse_voc(table, read_bytes(table), problems, item)
         except OSError as error:
             found = (error.strerror or type(error).__name__).lower()
-            problems.add(Problem("unreadable", str(table), found, "a Pascal VOC file", "check the file", item=item))
+            problems.add(Problem(UNREADABLE, str(table), found, "a Pascal VOC file", "check the file", item=item))
             continue
         if file is None:
             continue

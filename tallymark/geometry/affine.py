@@ -31,8 +31,8 @@ def translation(x: float, y: float) -> np.ndarray:
 
 def transform_points(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Points (…, 2), transformed."""
-    moved: np.ndarray = points @ matrix[:, :2].T + matrix[:, 2]
-    return moved
+    x, y = points[..., 0], points[..., 1]  # products of matrices with rows of two are slow
+    return np.stack([a * x + b * y + c for a, b, c in matrix.tolist()], axis=-1)
 
 
 def invert(matrix: np.ndarray) -> np.ndarray:

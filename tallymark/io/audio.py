@@ -26,7 +26,7 @@ from tallymark.io.media import (
     read_failed,
     unreadable,
 )
-from tallymark.io.resampling import resample, resample_blocks
+from tallymark.io.resampling import PASSBAND, resample, resample_blocks
 from tallymark.io.retries import retry
 from tallymark.io.watched import WatchedFile
 
@@ -41,7 +41,7 @@ MIN_RATE, MAX_RATE = 10, 10_000_000
 """Samples per second of any recorder; from others, resampling would make sound of any length."""
 LARGEST_SAMPLE = 1e12
 """Full scale is 1, or 32,768 where whole numbers were written as floats: anything larger than this is no sound."""
-BLOCK, BLOCK_VALUES = 1 << 17, 1 << 21
+BLOCK, BLOCK_VALUES = 1 << 18, 1 << 20
 """Samples of each channel that are read at once, and of all channels, of which a header may promise a thousand."""
 SYSTEM_ERROR = 2
 """The library's code for a failure of the system: the file may be as it should."""
@@ -146,15 +146,18 @@ def _window_blocks(file: SoundFile, frames: int) -> Iterator[np.ndarray]:
         yield _mono(block)
 
 
-def resample_stream(path: Path, rate: int) -> Iterator[np.ndarray]:
-    """The samples of a recording at another rate, channels averaged, in blocks of a few seconds."""
+def resample_stream(path: Path, rate: int, passband: float = PASSBAND) -> Iterator[np.ndarray]:
+    """The samples of a recording at another rate, channels averaged, in blocks of a few seconds.
+
+    passband: see `resample_blocks`.
+    """
     import soundfile
 
     truncated = _truncation(path)  # now: it may be gone at the end
     try:
         with _source(path) as source, soundfile.SoundFile(source) as file:
             dtype, unit = INTEGER_FORMATS.get(file.subtype, ("float32", 1.0))
-            for block in resample_blocks(_mono_blocks(file, dtype), file.samplerate, rate):
+            for block in resample_blocks(_mono_blocks(file, dtype), file.samplerate, rate, passband):
                 yield block * np.float32(unit)
     except (soundfile.LibsndfileError, RuntimeError) as error:
         raise _bad_recording(error) from None

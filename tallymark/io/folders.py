@@ -101,7 +101,7 @@ def _list_folder(path: Path, places: list[str]) -> Folder:
             filled.clear()
         for place, folders, names in os.walk(path, onerror=errors.append, followlinks=True):
             visible = sorted(name for name in folders if not name.startswith(HIDDEN))
-            folders[:] = [name for name in visible if not _is_cycle(path, Path(place, name))]
+            folders[:] = [name for name in visible if not is_cycle(path, Path(place, name))]
             places.append(place)
             files.extend([os.path.join(place, name) for name in names if not name.startswith(".")])  # noqa: PTH118  # fast
         if passing := [error for error in errors if may_pass(error)]:
@@ -145,7 +145,7 @@ def _open_archive(path: Path) -> Folder:
     return whole if archive == path else whole.below(path)
 
 
-def _is_cycle(root: Path, folder: Path) -> bool:
+def is_cycle(root: Path, folder: Path) -> bool:
     """Whether a folder is a symbolic link to one that contains it."""
     if not folder.is_symlink():
         return False

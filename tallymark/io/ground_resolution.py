@@ -74,6 +74,11 @@ def gps_position(path: Path) -> GpsPosition | None:
     return _from_header(path, lambda image: _position(image.getexif()))
 
 
+def photograph_time(path: Path) -> str:
+    """When a photograph was taken, as `GpsPosition.time` states it; empty where the file does not say."""
+    return _from_header(path, lambda image: _time(image.getexif(), image.getexif().get_ifd(GPS_IFD))) or ""
+
+
 def orientation(path: Path) -> int:
     """How the stored pixels are turned to be shown, as EXIF counts it: 1 as they are, 6 a quarter to the right."""
     return _from_header(path, lambda image: int(image.getexif().get(EXIF_ORIENTATION, 1))) or 1

@@ -6,6 +6,7 @@ import io
 import struct
 import warnings
 import zlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -39,9 +40,11 @@ HEIC_MARK = b"ftyp"
 HEIC_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"}
 """What follows the size and the mark at the beginning of a HEIC image, whatever its name."""
 REDUCED = {8: cv2.IMREAD_REDUCED_GRAYSCALE_8, 4: cv2.IMREAD_REDUCED_GRAYSCALE_4, 2: cv2.IMREAD_REDUCED_GRAYSCALE_2}
-REDUCED_COLOR = {8: cv2.IMREAD_REDUCED_COLOR_8, 4: cv2.IMREAD_REDUCED_COLOR_4, 2: cv2.IMREAD_REDUCED_COLOR_2}
+"""Flags that decode an eighth, a quarter or a half of width and height; with that of colours, in colour."""
 ENOUGH = 0.75
 """The share of a wanted side that a reduced image must have."""
+WantedSize = Callable[[int, int], tuple[int, int]]
+"""Width and height of a file's image to the width and height that are wanted of it."""
 
 
 def read_image(path: Path) -> np.ndarray:
@@ -53,24 +56,42 @@ def read_image(path: Path) -> np.ndarray:
     return _decode_with_pillow(data).copy() if pixels is None else pixels
 
 
-def read_reduced(path: Path, side: int) -> tuple[np.ndarray, tuple[int, int]]:
-    """An image whose longer side is at most `side` pixels, as RGB bytes, and the width and height of the file's own.
+def read_at_least(path: Path, wanted: WantedSize) -> tuple[np.ndarray, tuple[int, int]]:
+    """An image of at least the wanted size as RGB bytes, and the width and height of the file's own.
 
-    JPEGs are decoded at a half, a quarter or an eighth where that leaves `ENOUGH` of the side: much faster than whole.
+    JPEGs are decoded at a half, a quarter or an eighth where that leaves the wanted width and height: in half of the
+    time or less. Other images, and those that are wanted larger than they are, are decoded whole.
     """
     data = read_bytes(path)
     width, height = _read_size(data)
-    longer = max(width, height)
-    flag = cv2.IMREAD_COLOR
+    pixels = None
     if data.startswith(JPEG_START):
-        flag = next((flag for by, flag in REDUCED_COLOR.items() if longer >= by * ENOUGH * side), flag)
-    decoded = _decode(data, flag)
-    pixels = _decode_with_pillow(data) if decoded is None else cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)
+        across, down = wanted(width, height)
+        by = next((by for by in REDUCED if -(-width // by) >= across and -(-height // by) >= down), 1)
+        pixels = _decode(data, cv2.IMREAD_COLOR_RGB | REDUCED.get(by, 0))
+        if pixels is not None and pixels.shape[1::-1] != (-(-width // by), -(-height // by)):
+            pixels = None  # its orientation is not read alike everywhere
+    if pixels is None:
+        pixels = _decode(data, cv2.IMREAD_COLOR_RGB)
+    return (_decode_with_pillow(data).copy() if pixels is None else pixels), (width, height)
+
+
+def read_reduced(path: Path, side: int) -> tuple[np.ndarray, tuple[int, int]]:
+    """An image whose longer side is at most `side` pixels, as RGB bytes, and the width and height of the file's own.
+
+    It may be `ENOUGH` of that where it is decoded faster so.
+    """
+
+    def enough(width: int, height: int) -> tuple[int, int]:
+        scale = min(1, ENOUGH * side / max(width, height))
+        return int(width * scale), int(height * scale)
+
+    pixels, size = read_at_least(path, enough)
     scale = side / max(pixels.shape[:2])
     if scale < 1:
-        size = max(1, round(pixels.shape[1] * scale)), max(1, round(pixels.shape[0] * scale))
-        pixels = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)
-    return pixels, (width, height)
+        shown = max(1, round(pixels.shape[1] * scale)), max(1, round(pixels.shape[0] * scale))
+        pixels = cv2.resize(pixels, shown, interpolation=cv2.INTER_AREA)
+    return pixels, size
 
 
 def read_grey(path: Path) -> np.ndarray:

@@ -38,6 +38,9 @@ class BadMedia(Exception):
         self.found = found
         self.remedy = remedy
 
+    def __reduce__(self) -> tuple[type[BadMedia], tuple[str, str, str]]:
+        return type(self), (self.kind, self.found, self.remedy)  # how it is carried to another process
+
     @property
     def transient(self) -> bool:
         """Whether it may be readable later as it is, since the disk or the share failed, and not the file."""
@@ -129,6 +132,11 @@ def unreadable(error: OSError) -> BadMedia:
 def read_failed(found: str) -> BadMedia:
     """A file that a disk or a share failed to read."""
     return BadMedia(READ_FAILED, found, "check the disk or the connection to it, then run the same command again")
+
+
+def worker_died(reason: str) -> BadMedia:
+    """A file over which worker processes died: its decoder crashed, or took all memory."""
+    return BadMedia("worker_died", reason, "look at the file, or exclude the item")
 
 
 def digest(blocks: Iterable[bytes]) -> bytes:

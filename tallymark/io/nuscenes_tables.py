@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 from polars.exceptions import PolarsError
 
-from tallymark.core.problems import Problem, Problems, clip
+from tallymark.core.problems import UNREADABLE, Problem, Problems, clip
 from tallymark.io.archives import BadArchive, file_status, is_file, open_file, packed_table
 from tallymark.io.folders import open_folder
 from tallymark.io.json_text import (
@@ -126,7 +126,7 @@ def _read(path: Path, schema: Schema, problems: Problems) -> pl.DataFrame:
         return _read_by_row(path, schema, problems)
     except OSError as error:
         found = (error.strerror or type(error).__name__).lower()
-        problems.add(Problem("unreadable", str(path), found, "a table", "check its permissions"))
+        problems.add(Problem(UNREADABLE, str(path), found, "a table", "check its permissions"))
         return none
 
 

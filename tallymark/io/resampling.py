@@ -1,10 +1,16 @@
-"""Resampling of audio, whole or block by block as it is read."""
+"""Resampling of audio, whole or block by block as it is read.
+
+Multiples of the target rate are decimated in two stages, which is faster than soxr. A comb filter, which removes only
+what would be folded onto the passband, brings them near twice the target rate. A low-pass filter follows, which also
+flattens the response of the comb.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,16 +18,41 @@ from tallymark.io.media import flush_on_damage
 
 PASSBAND = 0.45
 """Edge of the passband, as a share of the target rate."""
-MIN_OVERSAMPLING = 4
-"""A first decimation leaves at least so many times the target rate, so that a short filter suffices."""
-BLOCK_OUTPUTS = 8
-"""Output samples that are computed together."""
+COMB_OVERSAMPLING, SOXR_OVERSAMPLING = 2, 4
+"""A first decimation leaves at least so many times the target rate: before a low-pass filter, and before soxr."""
+MAX_COMB = 512
+"""Largest decimation by a comb filter, so that designing it takes no time."""
+MAX_ALIAS = 6e-5
+"""Gain of the comb filter for what it would fold onto the passband: -84 dB."""
+OUTPUTS, FEW_OUTPUTS = 16, 4
+"""Output samples that are computed together, and those of a decimation by `LARGE_FACTOR` or more: the fastest."""
+LARGE_FACTOR = 8
 MATMUL_SIZE = 1 << 18
 """Multiplications in one matrix product: few enough that it stays on one core, since other threads work too."""
 KAISER_BETA = 9.4
 """Of the Kaiser window: aliases are attenuated by 94 dB."""
 FILTER_LENGTH = 6.0
-"""Length of the filter in output samples, divided by the relative width of the transition band."""
+"""Length of the low-pass filter in output samples, divided by the relative width of the transition band."""
+INVERSE_REACH = 5
+"""Samples on either side that flatten the response of the comb filter."""
+
+
+class FIR(NamedTuple):
+    """A filter that keeps one sample of every `by`: output k is the sum of taps[j] * input[k * by + first + j]."""
+
+    by: int
+    first: int
+    taps: np.ndarray
+
+    @property
+    def outputs(self) -> int:
+        """Outputs that are computed together."""
+        return FEW_OUTPUTS if self.by >= LARGE_FACTOR else OUTPUTS
+
+    def gain(self, frequency: np.ndarray) -> np.ndarray:
+        """Complex gain at frequencies in cycles per input sample."""
+        time = self.first + np.arange(len(self.taps))
+        return np.asarray(np.exp(2j * np.pi * np.outer(frequency, time)) @ self.taps)
 
 
 def resample(samples: np.ndarray, rate: int, target_rate: int) -> np.ndarray:
@@ -33,13 +64,16 @@ def resample(samples: np.ndarray, rate: int, target_rate: int) -> np.ndarray:
     return soxr.resample(samples, rate, target_rate)
 
 
-def resample_blocks(blocks: Iterator[np.ndarray], rate: int, target_rate: int) -> Iterator[np.ndarray]:
-    """Resample block by block to float32. A multiple of the target rate is decimated, which is faster than soxr."""
-    by = decimation_factor(rate, target_rate)
-    if by > 1:
-        blocks, rate = decimate(blocks, by, PASSBAND * target_rate * by / rate), rate // by
-    if rate > target_rate and rate % target_rate == 0:
-        return decimate(blocks, rate // target_rate, PASSBAND)
+def resample_blocks(
+    blocks: Iterator[np.ndarray], rate: int, target_rate: int, passband: float = PASSBAND
+) -> Iterator[np.ndarray]:
+    """Resample block by block to float32.
+
+    passband: share of the target rate below which frequencies are kept as they are, and free of aliases. The narrower,
+    the faster.
+    """
+    for fir in decimation_filters(rate, target_rate, passband):
+        blocks, rate = decimate(blocks, fir), rate // fir.by
     if rate == target_rate:
         return (np.asarray(block, np.float32) for block in blocks)
     return _resample_with_soxr(blocks, rate, target_rate)
@@ -55,56 +89,102 @@ def _resample_with_soxr(blocks: Iterator[np.ndarray], rate: int, target_rate: in
     yield stream.resample_chunk(np.empty(0, np.float32), last=True)
 
 
-def decimation_factor(rate: int, target_rate: int) -> int:
-    """The factor of a first decimation, or 1.
-
-    The rate stays well above the target rate, and a multiple of it if it was one.
-    """
-    largest = rate // (MIN_OVERSAMPLING * target_rate)
-    divisible = rate // target_rate if rate % target_rate == 0 else rate
-    return next((by for by in range(largest, 1, -1) if divisible % by == 0), 1)
-
-
 @flush_on_damage
-def decimate(blocks: Iterator[np.ndarray], by: int, passband: float) -> Iterator[np.ndarray]:
-    """Low-pass filter, and keep one sample of every `by`.
+def decimate(blocks: Iterator[np.ndarray], fir: FIR) -> Iterator[np.ndarray]:
+    """Filter, and keep one sample of every `fir.by`.
 
-    passband: its edge as a share of the new rate.
-
-    Each group of `BLOCK_OUTPUTS` outputs is a matrix product of the input samples that the filter reaches. These
-    windows overlap, but every few groups they are adjacent, so that a reshape without copying makes them a matrix.
+    Each group of `fir.outputs` outputs is a matrix product of the input samples that the filter reaches. These
+    windows overlap, but those of every few groups do not, so that they are a matrix without copying.
     """
-    weights = _filter_matrix(by, passband)
-    step, window = BLOCK_OUTPUTS * by, len(weights)
-    phases = window // step
+    weights = _filter_matrix(fir)
+    window, outputs = weights.shape
+    step = outputs * fir.by
+    phases = -(-window // step)
     rows = max(MATMUL_SIZE // weights.size, 1)
-    pending = np.zeros((window - step) // 2, np.float32)  # the filter reaches half of its length back
+    pending = np.zeros(-fir.first, np.float32)
     samples_in, samples_out = 0, 0
     for block in chain(blocks, [None]):
         samples_in += 0 if block is None else len(block)
         appended = np.zeros(window + step, np.float32) if block is None else block
         pending = np.concatenate([pending, appended], dtype=np.float32)
         count = max((len(pending) - window) // step + 1, 0)
-        output = np.empty((count, BLOCK_OUTPUTS), np.float32)
-        for phase in range(phases):
+        output = np.empty((count, outputs), np.float32)
+        for phase in range(min(phases, count)):
             own = output[phase::phases]
-            windows = pending[phase * step :][: len(own) * window].reshape(-1, window)
+            windows = _rows(pending, phase * step, phases * step, (len(own), window))
             for start in range(0, len(own), rows):
                 np.matmul(windows[start : start + rows], weights, out=own[start : start + rows])
         pending = pending[count * step :]
-        yield output.ravel()[: round(samples_in / by) - samples_out]
+        yield output.ravel()[: round(samples_in / fir.by) - samples_out]
         samples_out += output.size
 
 
-@cache
-def _filter_matrix(by: int, passband: float) -> np.ndarray:
-    """(window, BLOCK_OUTPUTS): the weight of each input sample of a window in each output."""
-    # In output samples, rounded up to whole groups of outputs.
-    reach = -(-FILTER_LENGTH / (1 - 2 * passband) // BLOCK_OUTPUTS) * BLOCK_OUTPUTS
-    half = round(reach * by / 2)
-    at = np.arange(1 - half, half)
-    taps = np.sinc(at / by) * np.kaiser(len(at), KAISER_BETA)
-    weights = np.zeros((BLOCK_OUTPUTS * by + 2 * half, BLOCK_OUTPUTS), np.float32)
-    for output in range(BLOCK_OUTPUTS):
-        weights[output * by + 1 : output * by + 1 + len(at), output] = taps / taps.sum()
+def _rows(samples: np.ndarray, start: int, step: int, shape: tuple[int, int]) -> np.ndarray:
+    """A view of rows that begin every `step` samples."""
+    size = samples.itemsize
+    return np.ndarray(shape, samples.dtype, samples, start * size, (step * size, size))
+
+
+def _filter_matrix(fir: FIR) -> np.ndarray:
+    """(window, outputs): the weight of each input sample of a window in each output."""
+    count = len(fir.taps)
+    weights = np.zeros(((fir.outputs - 1) * fir.by + count, fir.outputs), np.float32)
+    for output in range(fir.outputs):
+        weights[output * fir.by :][:count, output] = fir.taps
     return weights
+
+
+@cache
+def decimation_filters(rate: int, target_rate: int, passband: float = PASSBAND) -> tuple[FIR, ...]:
+    """The filters that bring a rate down, to the target rate if that divides it, and otherwise to a rate for soxr."""
+    if rate <= target_rate:
+        return ()
+    if rate % target_rate:
+        by = _largest_divisor(rate, rate // (SOXR_OVERSAMPLING * target_rate))
+        return (low_pass(by, passband * target_rate * by / rate),) if by > 1 else ()
+    times = rate // target_rate
+    by = _largest_divisor(times, min(times // COMB_OVERSAMPLING, MAX_COMB))
+    if by == 1:
+        return (low_pass(times, passband),)
+    comb = comb_filter(by, passband * by / times)
+    return comb, flattened(low_pass(times // by, passband), comb, passband)
+
+
+def _largest_divisor(number: int, most: int) -> int:
+    return next((by for by in range(most, 1, -1) if number % by == 0), 1)
+
+
+def comb_filter(by: int, passband: float) -> FIR:
+    """A filter with zeros around the multiples of the new rate only, all over the frequencies folded onto the passband.
+
+    passband: its edge as a share of the new rate. Zeros at the Chebyshev nodes of each such band give the least alias.
+    """
+    edge = np.sin(np.pi * passband) / (by * np.sin(np.pi * (1 - passband) / by))  # gain of a moving average there
+    zeros = int(np.ceil(np.log(MAX_ALIAS / 2) / np.log(edge / 2)))
+    nodes = passband / by * np.cos(np.pi * (np.arange(zeros) + 0.5) / zeros)
+    taps = np.ones(1, complex)
+    for node in nodes:
+        taps = np.convolve(taps, np.exp(2j * np.pi * node * np.arange(by)))
+    real = taps.real / taps.real.sum()
+    return FIR(by, -(len(real) // 2), real)
+
+
+def low_pass(by: int, passband: float) -> FIR:
+    """A low-pass filter, windowed by Kaiser's. passband: its edge as a share of the new rate."""
+    half = round(FILTER_LENGTH / (1 - 2 * passband) * by / 2) + by
+    time = np.arange(1 - half, half)
+    taps = np.sinc(time / by) * np.kaiser(len(time), KAISER_BETA)
+    return FIR(by, 1 - half, taps / taps.sum())
+
+
+def flattened(after: FIR, before: FIR, passband: float) -> FIR:
+    """The filter `after`, combined with one that inverts the gain of `before` up to the edge of the passband.
+
+    passband: as a share of the rate behind `after`.
+    """
+    time = np.arange(-INVERSE_REACH, INVERSE_REACH + 1)
+    frequency = np.linspace(-passband, passband, 16 * len(time)) / after.by
+    gains = before.gain(frequency / before.by)[:, None] * np.exp(2j * np.pi * np.outer(frequency, time))
+    flat = np.repeat([1.0, 0.0], len(frequency))
+    inverse = np.linalg.lstsq(np.concatenate([gains.real, gains.imag]), flat, rcond=None)[0]
+    return FIR(after.by, after.first - INVERSE_REACH, np.convolve(after.taps, inverse))

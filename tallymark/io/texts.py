@@ -6,7 +6,7 @@ import codecs
 import re
 from pathlib import Path
 
-from tallymark.core.problems import Problem, Problems
+from tallymark.core.problems import UNREADABLE, Problem, Problems
 from tallymark.io.archives import BadArchive, file_status, open_file, packed_table, read_bytes
 from tallymark.io.regular import NotRegular
 from tallymark.io.retries import retry
@@ -64,7 +64,7 @@ def read_text(
         data = retry(lambda: read_bytes(place))
     except OSError as error:
         remedy = error.remedy if isinstance(error, BadArchive | NotRegular) else "check the file"
-        refuse("unreadable", (error.strerror or type(error).__name__).lower(), remedy)
+        refuse(UNREADABLE, (error.strerror or type(error).__name__).lower(), remedy)
         return None
     text = decode(data)
     if text is None:

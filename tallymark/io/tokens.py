@@ -73,6 +73,10 @@ def read_integer_cells(cells: pl.Series, count: int) -> tuple[np.ndarray, np.nda
 
     `NOT_AN_INTEGER` where a token is none, and in the rows that hold fewer or more.
     """
+    if count == 1:  # a cell is an integer, unless it holds fewer or more, which only a reader of tokens can separate
+        values, given = read_integer_columns([cells])
+        if values.min(initial=0) >= 0:
+            return values, given
     tokens = read_numbers(cells, pl.Int64)
     complete = tokens.counts == count
     values = np.full((len(cells), count), NOT_AN_INTEGER)

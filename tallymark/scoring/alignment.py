@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -22,8 +22,13 @@ from tallymark.io.archives import is_folder
 from tallymark.io.folders import tables_at
 from tallymark.submission.table_checks import align, report_unknown
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from tallymark.core.options import RuleOptions
+
 PathLike = str | Path
-TOGETHER = 1 << 25
+TOGETHER = 1 << 24
 """Bytes up to which files are read at the same time; larger ones one after the other, to save memory."""
 
 Pair = tuple[Annotations[Any], Annotations[Any]]
@@ -48,7 +53,7 @@ def read_pairs(
     truth: PathLike,
     submissions: Sequence[PathLike],
     images: PathLike | None,
-    rule_options: Any,
+    rule_options: DataclassInstance,
     problems: Problems,
     chosen: ChosenItems | None = None,
 ) -> tuple[Annotations[Any] | None, list[Pair | None]]:
@@ -105,7 +110,9 @@ def _and_release(read: Callable[[], Annotations[Any] | None]) -> Annotations[Any
     return found
 
 
-def read_answers(what: Challenge, path: PathLike, rule_options: Any, problems: Problems) -> Annotations[Any] | None:
+def read_answers(
+    what: Challenge, path: PathLike, rule_options: DataclassInstance, problems: Problems
+) -> Annotations[Any] | None:
     """The truth of a file, or of the labelled items of a data folder; None, with problems, if there is none."""
     if not is_folder(path):
         return what.dialect.read_truth(path, rule_options, problems)
@@ -159,7 +166,7 @@ def pair_answers(
     predicted: Annotations[Any] | None,
     file: PathLike,
     images: PathLike | None,
-    rule_options: Any,
+    rule_options: DataclassInstance,
     problems: Problems,
 ) -> Pair | None:
     """Truth and predictions under the same items; None, with problems, where they cannot be."""
@@ -174,9 +181,13 @@ def pair_answers(
 
 
 def _clip_pair(
-    what: Challenge, truth: Annotations[Any], predicted: Annotations[Any], file: PathLike, rule_options: Any,
+    what: Challenge,
+    truth: Annotations[Any],
+    predicted: Annotations[Any],
+    file: PathLike,
+    rule_options: DataclassInstance,
     problems: Problems,
-) -> Pair | None:  # fmt: skip
+) -> Pair | None:
     """A pair of clips: those of the truth, every one of which needs a probability if predictions are such."""
     if not truth.weak:
         expected, remedy = "times, as the truth has them", "predict times, or give the labels of clips as truth"
@@ -193,18 +204,24 @@ def _clip_pair(
 
 
 def fit_items(
-    what: Challenge, predicted: Annotations[Any], items: Items, file: PathLike, rule_options: Any, problems: Problems
+    what: Challenge,
+    predicted: Annotations[Any],
+    items: Items,
+    file: PathLike,
+    rule_options: DataclassInstance,
+    problems: Problems,
 ) -> Annotations[Any]:
     """The predictions under the expected items, with unknown and missing ones as problems."""
     if not what.sparse:
-        return align(predicted, items, rule_options, str(file), problems, what.suffix_optional)
+        stated = cast("RuleOptions", rule_options)  # where every item has a row, the options say what a missing one is
+        return align(predicted, items, stated, str(file), problems, what.suffix_optional)
     unknown = np.flatnonzero(items.find(predicted.items.ids) < 0)
     report_unknown(unknown, predicted.items, str(file), problems, remedy="drop the row")
     return predicted.reindex(items)
 
 
 def expected_items(
-    what: Challenge, source: PathLike, rule_options: Any, like: Items, problems: Problems
+    what: Challenge, source: PathLike, rule_options: DataclassInstance, like: Items, problems: Problems
 ) -> Items | None:
     """The ids that a sample submission or a data folder names; None if it cannot be used.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.registry import Baseline
-from tallymark.data.annotations import Annotations
+from tallymark.data.annotations import Annotations, offset_type
 from tallymark.geometry import Labels
 from tallymark.scoring.score import Score
 
@@ -31,5 +31,5 @@ def beside_baseline(
 def most_common_labels(truth: Annotations[Labels], count: int) -> Annotations[Labels]:
     """The labels that most items of the truth have, for every item; of equally common ones the lowest."""
     best = np.argsort(-np.bincount(truth.shapes.label), kind="stable")[:count]
-    offsets = np.arange(len(truth.items) + 1) * len(best)
+    offsets = np.arange(len(truth.items) + 1, dtype=offset_type(len(truth.items) * len(best))) * len(best)
     return Annotations(truth.items, offsets, Labels(np.tile(best.astype(np.int32), len(truth.items))))

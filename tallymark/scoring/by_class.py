@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SHOWN = (10, 14, 18)
 """Thresholds in the table, in twentieths: IoU 0.50, 0.70 and 0.90."""
+BLOCK = 1 << 18
+"""Items whose labels are counted at once."""
 
 
 def item_and_class(annotations: Annotations[Any], classes: int) -> np.ndarray:
@@ -40,17 +42,18 @@ def class_table(
     """A row per class that occurs: truths, predictions, true positives and, if given, average precision."""
     classes = len(truth.classes)
     hits = found.hits.reshape(len(truth.items), classes, len(found.twentieths)).sum(axis=0)
-    table = pl.DataFrame(
+    truths, predictions = (np.bincount(side.labels, minlength=classes) for side in (truth, predicted))
+    used = np.flatnonzero((truths > 0) | (predictions > 0))
+    return pl.DataFrame(
         {
-            "class": truth.classes,
-            "truths": np.bincount(truth.labels, minlength=classes),
-            "predictions": np.bincount(predicted.labels, minlength=classes),
-            **{f"tp_{5 * k}": hits[:, found.twentieths.index(k)] for k in SHOWN},
-        }
+            "class": [truth.classes[label] for label in used.tolist()],
+            "truths": truths[used],
+            "predictions": predictions[used],
+            **{f"tp_{5 * k}": hits[used, found.twentieths.index(k)] for k in SHOWN},
+            **({} if precision is None else {"ap": pl.Series(precision[used], nan_to_null=True)}),
+        },
+        schema_overrides={"class": pl.String},
     )
-    if precision is not None:
-        table = table.with_columns(pl.Series("ap", precision).fill_nan(None))
-    return table.filter((pl.col("truths") > 0) | (pl.col("predictions") > 0))
 
 
 def label_table(label: np.ndarray, wrong: np.ndarray, top1: np.ndarray, names: Sequence[str]) -> pl.DataFrame:
@@ -60,9 +63,7 @@ def label_table(label: np.ndarray, wrong: np.ndarray, top1: np.ndarray, names: S
     names: of the classes; without any, they are named by their numbers.
     """
     known = label >= 0
-    items = np.bincount(label[known])
-    errors = np.bincount(label[known & wrong], minlength=len(items))
-    missed = np.bincount(label[known & ~top1], minlength=len(items))
+    items, errors, missed = (_count_by_class(label, known & rows) for rows in (known, wrong, ~top1))
     used = np.flatnonzero(items)
     used = used[np.lexsort((used, -missed[used] / items[used], -errors[used] / items[used]))]
     return pl.DataFrame(
@@ -75,6 +76,15 @@ def label_table(label: np.ndarray, wrong: np.ndarray, top1: np.ndarray, names: S
             "top1_error": missed[used] / items[used],
         }
     )
+
+
+def _count_by_class(label: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """How often each class occurs in the rows that are true, in blocks: counting needs a 64-bit copy of the labels."""
+    counts = np.zeros(int(label.max(initial=-1)) + 1, np.int64)
+    for start in range(0, len(label), BLOCK):
+        block = slice(start, start + BLOCK)
+        counts += np.bincount(label[block][rows[block]], minlength=len(counts))
+    return counts
 
 
 @dataclass(frozen=True, eq=False)

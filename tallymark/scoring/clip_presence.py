@@ -6,7 +6,7 @@ The time of the event in the clip is not known, so times of predictions do not c
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -15,11 +15,16 @@ from tallymark.data.annotations import Annotations
 from tallymark.geometry import Events
 from tallymark.scoring.score import Score, item_table
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 CERTAIN = 0.5
 """Probability from which on a clip counts as one with an event."""
 
 
-def clip_score(challenge: str, truth: Annotations[Events], predicted: Annotations[Events], rule_options: Any) -> Score:
+def clip_score(
+    challenge: str, truth: Annotations[Events], predicted: Annotations[Events], rule_options: DataclassInstance
+) -> Score:
     """AUC, the area under the ROC curve, with accuracy, precision and recall of clips beside it.
 
     The score of a clip is the highest in it, 0 if nothing was predicted. A clip counts as found if anything was, or,

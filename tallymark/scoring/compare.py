@@ -97,7 +97,7 @@ def _interval(a: Score, b: Score, seed: int, resamples: int) -> Interval:
     position = pl.DataFrame({"item": names, "at": np.arange(len(names))})
     at_a, at_b = (s.items.join(position, on="item", how="left", maintain_order="left")["at"].to_numpy() for s in (a, b))
 
-    def difference(weight: np.ndarray) -> float:
-        return b.total(weight[at_b]) - a.total(weight[at_a])
+    def differences(weights: np.ndarray) -> np.ndarray:
+        return b.totals(weights[:, at_b]) - a.totals(weights[:, at_a])
 
-    return bootstrap(len(names), difference, seed=seed, resamples=resamples)
+    return bootstrap(len(names), differences, seed=seed, resamples=resamples)

@@ -12,6 +12,8 @@ from tallymark.core.console import progress
 from tallymark.scoring.score import Score
 
 RESAMPLES = 2_000
+WEIGHTS_AT_ONCE = 250_000
+"""Items times samples that are drawn at once: some megabytes."""
 
 
 class Interval(NamedTuple):
@@ -23,15 +25,23 @@ class Interval(NamedTuple):
 
 def score_interval(score: Score, *, seed: int = 0, resamples: int = RESAMPLES) -> Interval:
     """The 95 % bootstrap interval of a score."""
-    return bootstrap(score.items.height, score.total, seed=seed, resamples=resamples)
+    return bootstrap(score.items.height, score.totals, seed=seed, resamples=resamples)
 
 
-def bootstrap(items: int, total: Callable[[np.ndarray], float], *, seed: int, resamples: int) -> Interval:
-    """The 95 % interval of a number of items, `total(weight)`, when item i counts weight[i] times."""
+def bootstrap(items: int, totals: Callable[[np.ndarray], np.ndarray], *, seed: int, resamples: int) -> Interval:
+    """The 95 % interval of a number of items. totals: that number for each row of weights (n, items).
+
+    The weight of an item is how often it is in a sample.
+    """
     rng = np.random.default_rng(seed)
-    values = np.empty(resamples)
-    for sample in progress(range(resamples), "resampling"):
-        values[sample] = total(np.bincount(rng.integers(0, max(1, items), items), minlength=items))
-    if np.isnan(values).all():
+    values = []
+    block = max(1, WEIGHTS_AT_ONCE // max(1, items))
+    for start in progress(range(0, resamples, block), "resampling"):
+        samples = min(block, resamples - start)
+        drawn = rng.integers(0, max(1, items), (samples, items)) + items * np.arange(samples)[:, None]
+        weights = np.bincount(drawn.ravel(), minlength=samples * items).reshape(samples, items)
+        values.append(totals(weights.astype(float)))
+    every = np.concatenate(values)
+    if np.isnan(every).all():
         return Interval(math.nan, math.nan)
-    return Interval(*np.nanquantile(values, [0.025, 0.975]).tolist())
+    return Interval(*np.nanquantile(every, [0.025, 0.975]).tolist())

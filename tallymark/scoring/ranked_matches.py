@@ -9,7 +9,9 @@ import numpy as np
 
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Labels
-from tallymark.io.tokens import SMALL
+
+BLOCK = 1 << 16
+"""Items whose labels are compared at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,29 +51,41 @@ class RankedMatches:
 def rank_labels(truth: Annotations[Labels], predicted: Annotations[Labels], k: int) -> RankedMatches:
     """The ranks of the true labels; predicted labels are in the order of their rows, the most probable first."""
     items = len(truth.items)
-    number = np.arange(items, dtype=np.int32)  # `item` of all predictions would need twice the memory
-    label = np.full(items, -1, np.int32 if truth.shapes.label.max(initial=0) < SMALL else np.int64)
-    label[np.repeat(number, truth.counts)] = truth.shapes.label
-    named = predicted.counts > 0
-    starts = predicted.offsets[:-1]
+    label = _true_labels(truth)
     first = np.full(items, -1, predicted.shapes.label.dtype)
-    first[named] = predicted.shapes.label[starts[named]]
-    return RankedMatches(label, first, _first_ranks(label, predicted), _first_scores(predicted, named), k)
+    rank = np.zeros(items, np.int32)
+    for start in range(0, items, BLOCK):
+        block = slice(start, start + BLOCK)
+        labels, item, place = _block(predicted, block)
+        first[block][item[place == 0]] = labels[place == 0]
+        hits = np.flatnonzero(labels == label[block][item])[::-1]  # of equal labels, the first comes last, and stays
+        rank[block][item[hits]] = place[hits] + 1
+    return RankedMatches(label, first, rank, _first_scores(predicted), k)
 
 
-def _first_ranks(label: np.ndarray, predicted: Annotations[Labels]) -> np.ndarray:
-    """The first rank of the true label among those predicted for its item; 0 if it is not one of them."""
-    hits = np.flatnonzero(predicted.shapes.label == np.repeat(label, predicted.counts))[::-1]
-    item = np.repeat(np.arange(len(label), dtype=np.int32), predicted.counts)[hits]
-    rank = np.zeros(len(label), np.int32)
-    rank[item] = hits - predicted.offsets[item] + 1  # of equal labels, the first one comes last here, and stays
-    return rank
+def _true_labels(truth: Annotations[Labels]) -> np.ndarray:
+    """The label of each item, -1 where it has none; the very column of the truth if every item has one."""
+    if (truth.counts == 1).all():
+        return truth.shapes.label
+    label = np.full(len(truth.items), -1, truth.shapes.label.dtype)
+    label[truth.item] = truth.shapes.label
+    return label
 
 
-def _first_scores(predicted: Annotations[Labels], named: np.ndarray) -> np.ndarray:
+def _block(annotations: Annotations[Labels], block: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The labels of a block of items, the item of each, counted within the block, and its place in its item, from 0."""
+    offsets = annotations.offsets[block.start : block.stop + 1]
+    counts = np.diff(offsets)
+    item = np.repeat(np.arange(len(counts)), counts)
+    labels = annotations.shapes.label[offsets[0] : offsets[-1]]
+    return labels, item, np.arange(len(labels)) - (offsets - offsets[0])[item]
+
+
+def _first_scores(predicted: Annotations[Labels]) -> np.ndarray:
     """The score of the label predicted first for each item; nan where there is none."""
     if predicted.score is None:
-        return np.broadcast_to(np.nan, len(named))  # one number, whatever the length
+        return np.broadcast_to(np.nan, len(predicted.items))  # one number, whatever the length
+    named = predicted.counts > 0
     scores = np.full(len(named), np.nan)
     scores[named] = predicted.score[predicted.offsets[:-1][named]]
     return scores

@@ -124,8 +124,18 @@ class Score:
 
     def worst(self, count: int = 5) -> pl.DataFrame:
         """The items that cost most, worst first; equal ones by id."""
-        counted = self.items.drop_nulls("score")
+        counted = self._worst_rows(count).drop_nulls("score")
         return counted.sort(["score", "item"], descending=[self.better == "lower", False]).head(count)
+
+    def _worst_rows(self, count: int) -> pl.DataFrame:
+        """At least the rows of the worst items, found without a sorted copy of the table."""
+        score, item = self.items["score"], self.items["item"]
+        last = score.top_k(count).min() if self.better == "lower" else score.bottom_k(count).max()
+        if last is None or self.items.height <= count:
+            return self.items
+        tied = score == last
+        worse = score > last if self.better == "lower" else score < last
+        return self.items.filter(worse | (tied & (item <= item.filter(tied).bottom_k(count).max())))
 
     def __repr__(self) -> str:
         return f"<Score {self.challenge} {self.value} ({self.better} is better), {plural(self.items.height, 'item')}>"
@@ -214,7 +224,7 @@ def item_table(
         {
             "item": truth.items.ids,
             **group,
-            "score": pl.Series(score).fill_nan(None),
+            "score": pl.Series(score, nan_to_null=True),
             "truths": truth.counts,
             "predictions": predicted.counts,
             **columns,

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tallymark.core.outputs import is_special, replacing
 from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 class Row(NamedTuple):
@@ -66,7 +69,11 @@ class Dialect(Protocol):
 
 
 def write_submission(
-    dialect: Dialect, annotations: Annotations[Any], path: str | Path, rule_options: Any, form: str | None = None
+    dialect: Dialect,
+    annotations: Annotations[Any],
+    path: str | Path,
+    rule_options: DataclassInstance,
+    form: str | None = None,
 ) -> None:
     """Write predictions and read them back: an invalid file never gets the name, and its problems are raised."""
     if form is not None and form not in dialect.FORMS:
@@ -76,7 +83,7 @@ def write_submission(
         check_written(dialect, unchecked, rule_options)
 
 
-def check_written(dialect: Dialect, path: Path, rule_options: Any) -> None:
+def check_written(dialect: Dialect, path: Path, rule_options: DataclassInstance) -> None:
     """Raise the problems of a submission that was just written; what went into a pipe cannot be read back."""
     problems = Problems()
     if not is_special(path):

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from tallymark.core.problems import Problems, clip
-from tallymark.data.annotations import Annotations
+from tallymark.data.annotations import Annotations, G
 from tallymark.data.items import Items
-from tallymark.io.tables import Table, number_text, write_table
+from tallymark.io.tables import Table, number_text, write_parts
 from tallymark.io.tokens import read_numbers, read_records, split_cell
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.table_checks import one_row_each, open_table, read_ids
@@ -127,8 +127,16 @@ class PredictionStringColumn:
         values = values.reshape(-1, width)[:, : width - self.word]
         return PredictionStrings(table, items, self.column, item, values, tokens.words).only_numbers(problems)
 
-    def write(self, annotations: Annotations[Any], values: Sequence[np.ndarray | pl.Series], path: str | Path) -> None:
-        """Write one row per item; `values` are the columns of the records, numbers or text."""
+    def write(
+        self,
+        annotations: Annotations[G],
+        values: Callable[[Annotations[G]], Sequence[np.ndarray | pl.Series]],
+        path: str | Path,
+    ) -> None:
+        """Write one row per item; `values` gives the columns of the records, numbers or text."""
+        write_parts(path, (self._rows(part, values(part)) for part in annotations.parts()))
+
+    def _rows(self, annotations: Annotations[Any], values: Sequence[np.ndarray | pl.Series]) -> dict[str, pl.Series]:
         texts = [value if isinstance(value, pl.Series) else number_text(value) for value in values]
         records = pl.select(pl.concat_str(texts, separator=" ")).to_series()
         strings = (
@@ -137,7 +145,7 @@ class PredictionStringColumn:
             .agg(pl.col("text").str.join(" "))
         )
         cells = pl.DataFrame({"item": np.arange(len(annotations.items))}).join(strings, "item", "left")
-        write_table(path, {self.id_column: annotations.items.ids, self.column: cells.sort("item")["text"]})
+        return {self.id_column: annotations.items.ids, self.column: cells.sort("item")["text"]}
 
     def columns(self, header: list[str], rule_options: object) -> list[str] | None:
         """The id column and the prediction string; None if the header lacks one."""

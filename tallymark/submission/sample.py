@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,9 @@ from tallymark.io.folders import Folder, normalize_name
 from tallymark.io.tables import read_table
 from tallymark.submission.dialect import Dialect
 from tallymark.submission.table_checks import bad_header, read_ids, without_break_tags
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 NAME, SUFFIXES = "sample_submission", (".csv", ".csv.zip")
 """How the names of sample submissions begin and end; sample_submission_v2.csv is one."""
@@ -50,7 +53,7 @@ def find_samples(listed: Folder) -> list[Path]:
     return [path for path in found if len(path.parts) == nearest]
 
 
-def read_sample(dialect: Dialect, path: Path, rule_options: Any, problems: Problems) -> Sample | None:
+def read_sample(dialect: Dialect, path: Path, rule_options: DataclassInstance, problems: Problems) -> Sample | None:
     """The ids of a sample submission; what it has as predictions does not matter. None, with a problem, without any."""
     table = read_table(path, problems)
     if table is None:

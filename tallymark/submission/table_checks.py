@@ -32,8 +32,7 @@ BREAK_TAG = r"(?i)\s*<\s*/?\s*br\s*/?\s*>\s*$"
 def without_break_tags(table: Table) -> tuple[Table, int]:
     """The table without line-break tags at the ends of its lines, and how many lines have one."""
     last = table.header[-1]
-    tagged = table.text(last).str.ends_with(">")
-    if not last.endswith(">") and not tagged.any():
+    if table.is_integer(last) or not (last.endswith(">") or table.text(last).str.ends_with(">").any()):
         return table, 0
     name = re.sub(BREAK_TAG, "", last)
     if name in table.header[:-1]:
@@ -141,6 +140,8 @@ def align(
 
     suffix_optional: whether `a` and `a.jpg` are the same id.
     """
+    if items.are(predicted.items.ids):
+        return replace(predicted, items=items)
     index = items.find(predicted.items.ids)
     if suffix_optional and (index < 0).any():
         predicted = replace(predicted, items=predicted.items.spelled_like(items))

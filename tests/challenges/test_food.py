@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Labels
+from tallymark.io import tables
 from tests.challenges.files import Notes, kinds, parse, put, rows_of
 from tests.formats.files import put_image
 from tests.made import annotations
@@ -100,6 +102,28 @@ def test_faults_of_a_submission_have_their_line(
     predictions, problems = parse(dialect.read, path, rule_options)
     assert kinds(problems) == [(kind, 3)]
     assert predictions.counts.tolist() == [3, 0]
+
+
+CELLS = ["7", "007", "+7", " 7", "7 ", "7.0", "", "-7", "-0", "x", "210", "211", "9" * 10, '"7"', '"7', "7</br>", "7,8"]
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "", "\n\n"])
+def test_integers_and_text_have_the_same_problems(
+    cell: str, end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns of labels are read as integers where that is possible; the result is that of reading text."""
+    truth = put(tmp_path / "t.csv", f"image_name,label\na,3\na,4\nb,{cell}{end}")
+    submission = put(tmp_path / "s.csv", f"image_name,pred1,pred2,pred3\na,0,1,2\n,1,2,3\nb,4,5,{cell}{end}")
+
+    def outcome(read: Callable[..., Annotations[Labels] | None], path: Path) -> tuple[object, ...]:
+        found, problems = parse(read, path, OPTIONS)
+        line = None if found.line is None else found.line.tolist()
+        return found.items.ids.to_list(), found.offsets.tolist(), found.shapes.label.tolist(), line, problems
+
+    quick = outcome(dialect.read_truth, truth), outcome(dialect.read, submission)
+    monkeypatch.setattr(tables, "_parse_integers", lambda *_: None)
+    assert quick == (outcome(dialect.read_truth, truth), outcome(dialect.read, submission))
 
 
 def test_other_headers_are_problems(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tallymark.io.images import read_image, read_reduced
+from tallymark.io.images import EXIF_ORIENTATION, read_at_least, read_image, read_reduced
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,41 @@ def test_every_mode_is_reduced_to_rgb(mode: str, tmp_path: Path) -> None:
     assert 300 <= reduced.shape[1] <= 400
     assert reduced.shape[2] == 3
     assert (np.ptp(reduced.reshape(-1, 3), axis=0) < 40).all()
+
+
+def saved(path: Path, width: int, height: int, orientation: int = 1) -> Path:
+    """An image with smooth colours, in a file that is to be turned for showing."""
+    coarse = np.random.default_rng(0).integers(0, 255, (5, 8, 3)).astype(np.uint8)
+    exif = Image.Exif()
+    exif[EXIF_ORIENTATION] = orientation
+    Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC).save(path, exif=exif)
+    return path
+
+
+@pytest.mark.parametrize("orientation", [1, 3, 6, 8])
+@pytest.mark.parametrize(
+    ("wanted", "decoded"), [(512, 512), (511, 512), (400, 512), (256, 256), (100, 128), (513, 1023)]
+)
+def test_a_jpeg_is_decoded_with_no_fewer_pixels_than_wanted(
+    wanted: int, decoded: int, orientation: int, tmp_path: Path
+) -> None:
+    path = saved(tmp_path / "a.jpg", 1023, 767, orientation)
+    pixels, size = read_at_least(path, lambda width, height: (wanted * width // 1023, wanted * height // 1023))
+    whole = read_image(path)
+    assert size == whole.shape[1::-1]
+    assert max(pixels.shape) == decoded
+    shrunk = cv2.resize(whole, pixels.shape[1::-1], interpolation=cv2.INTER_AREA)
+    assert np.abs(shrunk.astype(int) - pixels).mean() < 3
+
+
+def test_both_sides_of_a_jpeg_have_the_pixels_that_are_wanted(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.jpg", 1024, 256)
+    assert read_at_least(path, lambda width, height: (256, 256))[0].shape == (256, 1024, 3)
+    assert read_at_least(path, lambda width, height: (256, 64))[0].shape == (64, 256, 3)
+
+
+def test_images_other_than_jpegs_are_decoded_whole(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.png", 640, 480)
+    pixels, size = read_at_least(path, lambda width, height: (80, 60))
+    assert size == (640, 480)
+    np.testing.assert_array_equal(pixels, read_image(path))

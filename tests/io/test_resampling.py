@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallymark.io.resampling import decimate, decimation_factor, resample, resample_blocks
+from tallymark.io.resampling import comb_filter, decimate, decimation_filters, low_pass, resample, resample_blocks
 
 WANTED = 1000
 
@@ -23,21 +23,37 @@ def tone(rate: int, hertz: float, seconds: float = 4.0) -> np.ndarray:
 @pytest.mark.parametrize(
     ("rate", "by"),
     [
-        (1000, 1),
-        (2000, 1),
-        (8000, 2),
-        (9000, 1),
-        (16_000, 4),
-        (32_000, 8),
-        (44_100, 10),
-        (48_000, 12),
-        (31_249, 1),
+        (800, []),
+        (1000, []),
+        (2000, [2]),
+        (8000, [4, 2]),
+        (9000, [3, 3]),
+        (16_000, [8, 2]),
+        (32_000, [16, 2]),
+        (44_100, [10]),
+        (48_000, [24, 2]),
+        (31_249, []),
+        (37_000, [37]),
+        (10_000_000, [500, 20]),
     ],
 )
-def test_rates_are_thinned_by_what_divides_them(rate: int, by: int) -> None:
-    assert decimation_factor(rate, WANTED) == by
-    assert rate % by == 0
-    assert rate % WANTED or rate // by % WANTED == 0
+def test_rates_are_decimated_by_what_divides_them(rate: int, by: list[int]) -> None:
+    assert [one.by for one in decimation_filters(rate, WANTED)] == by
+
+
+@pytest.mark.parametrize("rate", [2000, 4000, 9000, 32_000, 96_000, 384_000])
+@pytest.mark.parametrize("passband", [0.3, 0.418, 0.45])
+def test_the_passband_is_flat_and_without_aliases(rate: int, passband: float) -> None:
+    hertz = np.linspace(0, rate / 2, 4001)
+    gain = np.ones(len(hertz), complex)
+    input_rate = rate
+    for one in decimation_filters(rate, WANTED, passband):
+        gain *= one.gain(hertz / input_rate)
+        input_rate //= one.by
+    kept = hertz <= passband * WANTED
+    folded = np.abs((hertz + WANTED / 2) % WANTED - WANTED / 2) <= passband * WANTED
+    assert np.abs(gain[kept] - 1).max() < 1e-4
+    assert np.abs(gain[folded & ~kept]).max() < 1.1e-4
 
 
 @pytest.mark.parametrize("rate", [2000, 9000, 16_000, 32_000, 44_100, 96_000])
@@ -60,13 +76,15 @@ def test_what_is_too_high_is_not_folded_back(hertz: float) -> None:
     length=st.integers(0, 60_000),
     cuts=st.lists(st.integers(0, 60_000), max_size=8),
     by=st.sampled_from([2, 4, 5, 8, 12]),
-    kept=st.sampled_from([0.1, 0.25, 0.45]),
+    passband=st.sampled_from([0.1, 0.25, 0.45]),
+    comb=st.booleans(),
 )
-def test_pieces_leave_no_trace(length: int, cuts: list[int], by: int, kept: float) -> None:
+def test_pieces_leave_no_trace(length: int, cuts: list[int], by: int, passband: float, comb: bool) -> None:
     samples = np.random.default_rng(length).standard_normal(length).astype(np.float32)
     pieces = np.split(samples, sorted(min(cut, length) for cut in cuts))
-    told = np.concatenate(list(decimate(iter(pieces), by, kept)))
-    whole = np.concatenate(list(decimate(iter([samples]), by, kept)))
+    used = comb_filter(by, passband) if comb else low_pass(by, passband)
+    told = np.concatenate(list(decimate(iter(pieces), used)))
+    whole = np.concatenate(list(decimate(iter([samples]), used)))
     assert len(told) == round(length / by)
     assert np.allclose(told, whole, atol=1e-6)
 

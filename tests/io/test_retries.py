@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from tallymark.io import archives, retries
+from tallymark.io import archives, audio, retries
 from tallymark.io.archives import BadArchive
 from tallymark.io.audio import inspect_recording, read_header, resample_stream
 from tallymark.io.images import image_size, inspect_image, read_image
@@ -164,6 +164,7 @@ def test_a_disk_that_fails_in_the_middle_of_a_recording_is_no_damage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     soundfile.write(tmp_path / "a.wav", np.sin(np.arange(400_000) / 20) * 0.5, 2000)
+    monkeypatch.setattr(audio, "BLOCK", 1 << 17)
     read = soundfile.SoundFile.read
     calls = 0
 
@@ -180,8 +181,11 @@ def test_a_disk_that_fails_in_the_middle_of_a_recording_is_no_damage(
     assert samples > 60_000
 
 
-def test_a_recording_that_is_cut_while_it_is_read_is_not_filled_with_silence(tmp_path: Path) -> None:
+def test_a_recording_that_is_cut_while_it_is_read_is_not_filled_with_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     soundfile.write(tmp_path / "a.wav", np.sin(np.arange(400_000) / 20) * 0.5, 2000)
+    monkeypatch.setattr(audio, "BLOCK", 1 << 17)
     blocks = resample_stream(tmp_path / "a.wav", 2000)
     first = len(next(blocks))
     os.truncate(tmp_path / "a.wav", 400_000)

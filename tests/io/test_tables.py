@@ -143,3 +143,65 @@ def test_number_text_reads_back_as_the_same_number(values: list[float]) -> None:
 
 def test_whole_numbers_have_no_point() -> None:
     assert number_text(np.array([3.0, 2.5, -1.0])).to_list() == ["3", "2.5", "-1"]
+
+
+def both_ways(tmp_path: Path, data: bytes) -> tuple[tables.Table, tables.Table]:
+    """A table with its column b as integers, where it can be, and as text."""
+    path = tmp_path / "file.csv"
+    path.write_bytes(data)
+    problems = Problems()
+    integers, texts = read_table(path, problems, ["b"]), read_table(path, problems)
+    assert integers is not None
+    assert texts is not None
+    return integers, texts
+
+
+@pytest.mark.parametrize("body", [b"x,7\n", b"x,0\ny,10", b"x,2147483647\n", b" x ,99\n,100\n", "é,1\n".encode()])
+def test_integers_have_the_text_of_the_file(tmp_path: Path, body: bytes) -> None:
+    integers, texts = both_ways(tmp_path, b"a,b\n" + body)
+    assert integers.is_integer("b")
+    assert not texts.is_integer("b")
+    for column in ("a", "b"):
+        assert integers.text(column).to_list() == texts.text(column).to_list()
+    assert integers.line.tolist() == texts.line.tolist()
+
+
+NO_INTEGERS = ["007", "+7", "-7", "-0", " 7", "7 ", "\t7", "7.0", "7e0", "0x7", "", "2147483648", "9" * 20, '"7"', "x"]
+
+
+@pytest.mark.parametrize("cell", [*NO_INTEGERS, "7\n", "7\n \nz,8", "7\r\nz,8"])
+def test_a_column_is_text_unless_every_cell_is_the_shortest_text_of_an_integer(tmp_path: Path, cell: str) -> None:
+    integers, texts = both_ways(tmp_path, f"a,b\nx,1\ny,{cell}\n".encode())
+    if "\r" not in cell:  # a line end of Windows is one
+        assert not integers.is_integer("b")
+        assert integers.cells.equals(texts.cells)
+    assert integers.text("b").to_list() == texts.text("b").to_list()
+    assert integers.line.tolist() == texts.line.tolist()
+
+
+@pytest.mark.parametrize("body", [b"x\ny,1\n", b"x,1,2\ny,3\n", b"x,1\ny,22,\nz\n", b"x,1\n,\n"])
+def test_rows_of_other_lengths_are_not_read_as_integers(tmp_path: Path, body: bytes) -> None:
+    path = tmp_path / "file.csv"
+    path.write_bytes(b"a,b\n" + body)
+    found, expected = Problems(), Problems()
+    integers, texts = read_table(path, found, ["b"]), read_table(path, expected)
+    assert [*found] == [*expected]
+    assert integers is not None
+    assert texts is not None
+    assert integers.cells.equals(texts.cells)
+
+
+number_fragments = st.sampled_from([b"1", b"0", b"12", b",", b",", b"\n", b"\n", b" ", b"-", b"+", b".", b"x", b'"'])
+
+
+@settings(max_examples=400)
+@given(st.lists(number_fragments, max_size=20).map(b"".join))
+def test_integers_are_read_as_the_careful_way_reads_them(body: bytes) -> None:
+    quick = tables._parse_integers(b"a,b\n" + body, 4, ["a", "b"], ["b"])
+    if quick is None:
+        return
+    problems = Problems()
+    careful = tables._parse_by_line(body.decode(), ["a", "b"], "file", problems)
+    assert not problems
+    assert quick.cast(pl.String).rows() == careful.cells.rows()
+    assert careful.line.tolist() == list(range(2, 2 + quick.height))

@@ -9,7 +9,7 @@ import pytest
 
 from tallymark.core.registry import challenge
 from tallymark.data.items import Items
-from tallymark.scoring.interval import bootstrap, score_interval
+from tallymark.scoring.interval import WEIGHTS_AT_ONCE, bootstrap, score_interval
 from tests.scoring.crowds import crowd
 
 
@@ -31,8 +31,27 @@ def test_without_a_score_there_is_no_interval() -> None:
 
 
 def test_each_sample_has_as_many_items() -> None:
-    drawn = []
-    bootstrap(7, lambda weight: drawn.append(weight) or 0.0, seed=0, resamples=50)  # type: ignore[func-returns-value]
+    blocks = []
+
+    def totals(weights: np.ndarray) -> np.ndarray:
+        blocks.append(weights)
+        return np.zeros(len(weights))
+
+    bootstrap(7, totals, seed=0, resamples=50)
+    drawn = np.concatenate(blocks)
+    assert len(drawn) == 50
     assert {int(weight.sum()) for weight in drawn} == {7}
     assert len({tuple(weight.tolist()) for weight in drawn}) > 40
     assert np.mean(drawn, axis=0) == pytest.approx(np.ones(7), abs=0.5)
+
+
+def test_many_items_are_drawn_in_blocks_of_bounded_size() -> None:
+    sizes = []
+
+    def totals(weights: np.ndarray) -> np.ndarray:
+        sizes.append(weights.size)
+        return weights[:, 0]
+
+    bootstrap(100_000, totals, seed=0, resamples=7)
+    assert sum(sizes) == 700_000
+    assert max(sizes) <= WEIGHTS_AT_ONCE

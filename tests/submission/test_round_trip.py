@@ -81,3 +81,16 @@ def test_an_invalid_submission_is_removed(name: str, shapes: object, kind: str, 
 def test_ids_that_look_like_numbers_stay_text(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("image_id,PredictionString\n1e5,\n007,\n0x1f,\n")
     assert tallymark.read_submission("wheat", tmp_path / "s.csv").items.ids.to_list() == ["1e5", "007", "0x1f"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_do_not_depend_on_how_many_items_are_written_at_a_time(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Text is made of some items at a time, so that a submission of millions of rows takes little memory."""
+    predictions = annotations(name, seed=3)
+    tallymark.write(name, predictions, tmp_path / "whole.csv")
+    parts = Annotations.parts
+    monkeypatch.setattr(Annotations, "parts", lambda self: parts(self, 2))
+    tallymark.write(name, predictions, tmp_path / "parts.csv")
+    assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()

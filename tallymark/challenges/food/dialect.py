@@ -13,11 +13,11 @@ import polars as pl
 
 from tallymark.challenges.food.rule import RuleOptions
 from tallymark.core.problems import Problems, clip
-from tallymark.data.annotations import Annotations
+from tallymark.data.annotations import Annotations, offset_type
 from tallymark.data.items import Items
 from tallymark.geometry import Labels
 from tallymark.io.folders import IMAGE_SUFFIXES, distinct_names, media_files, test_folder
-from tallymark.io.tables import Table, number_text, read_table, write_table
+from tallymark.io.tables import BLANKS, Table, number_text, read_table, write_table
 from tallymark.io.tokens import NOT_AN_INTEGER, read_integer_cells, read_integer_columns
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.table_checks import bad_header, one_row_each, read_ids, report_break_tags
@@ -28,7 +28,7 @@ ID_NAMES = ("image_name", "img_name")
 
 def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Labels] | None:
     """`image_name,label` (or `img_name`): one class id per photograph."""
-    table = _open(path, problems)
+    table = _open(path, ["label"], problems)
     if table is None:
         return None
     id_column = _id_column(table.header)
@@ -41,12 +41,12 @@ def read_truth(path: str | Path, rule_options: RuleOptions, problems: Problems) 
 
 
 def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Annotations[Labels] | None:
-    table = _open(path, problems)
+    table = _open(path, _ranked(rule_options), problems)
     if table is None:
         return None
     header = columns(table.header, rule_options)
     if header is None or len(header) != len(table.header):
-        names = ",".join(f"pred{rank + 1}" for rank in range(rule_options.k))
+        names = ",".join(_ranked(rule_options))
         expected = f"image_name,{names}, or image_name and one column of {rule_options.k} labels"
         bad_header(table, expected, "name the columns of either form", problems)
         return None
@@ -55,10 +55,15 @@ def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Ann
     return _labels(table, items, header[1:], rule_options.k, rule_options, problems)
 
 
-def _open(path: str | Path, problems: Problems) -> Table | None:
+def _open(path: str | Path, integers: list[str], problems: Problems) -> Table | None:
     """A table; where it was copied from the web page of the challenge, with a problem for its line-break tags."""
-    table = read_table(path, problems)
+    table = read_table(path, problems, integers)
     return None if table is None else report_break_tags(table, problems)
+
+
+def _ranked(rule_options: RuleOptions) -> list[str]:
+    """The columns of the official form, the most probable class first."""
+    return [f"pred{rank + 1}" for rank in range(rule_options.k)]
 
 
 def _id_column(header: list[str]) -> str | None:
@@ -69,8 +74,7 @@ def _labels(
     table: Table, items: Items, names: list[str], count: int, rule_options: RuleOptions, problems: Problems
 ) -> Annotations[Labels]:
     """The `count` class ids in these columns of each row; rows without them are reported and get none."""
-    cells = [table.text(name) for name in names]
-    values, given = read_integer_columns(cells) if len(names) > 1 else read_integer_cells(cells[0], count)
+    values, given = _read_integers(table, names, count)
     good = np.ones(len(items), bool)
 
     def refuse(kind: str, bad: np.ndarray, expected: str, remedy: str) -> None:
@@ -84,7 +88,7 @@ def _labels(
             expected,
             remedy,
             ids=items.ids,
-            found=lambda row: clip(",".join(cell[row] for cell in cells)),
+            found=lambda row: clip(",".join(str(table.cells[name][row]).strip(BLANKS) for name in names)),
         )
 
     limit = rule_options.num_classes
@@ -103,8 +107,19 @@ def _labels(
         repeated = (ranked[:, 1:] == ranked[:, :-1]).any(axis=1)
         refuse("duplicate_label", repeated, "different labels", "name each label once")
     label = (values if good.all() else values[good]).ravel()
-    offsets = np.append(0, np.cumsum(good)) * count
-    return Annotations(items, offsets, Labels(label), line=np.repeat(table.line[good], count))
+    offsets = np.zeros(len(items) + 1, offset_type(len(items) * count))
+    np.cumsum(good, out=offsets[1:])
+    offsets *= count
+    line = None if count > 1 else table.line if good.all() else table.line[good]  # several labels: `items.line`
+    return Annotations(items, offsets, Labels(label), line=line)
+
+
+def _read_integers(table: Table, names: list[str], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """(n, count) integers in these columns of each row, and how many each has; see `read_integer_columns`."""
+    if all(table.is_integer(name) for name in names):
+        return table.cells.select(names).to_numpy(order="c", writable=True), np.broadcast_to(count, len(table))
+    cells = [table.text(name) for name in names]
+    return read_integer_columns(cells) if len(names) > 1 else read_integer_cells(cells[0], count)
 
 
 def write(annotations: Annotations[Labels], path: str | Path, form: str) -> None:
@@ -125,7 +140,7 @@ def write(annotations: Annotations[Labels], path: str | Path, form: str) -> None
 
 def columns(header: list[str], rule_options: RuleOptions) -> list[str] | None:
     id_column = _id_column(header)
-    ranked = [f"pred{rank + 1}" for rank in range(rule_options.k)]
+    ranked = _ranked(rule_options)
     others = [name for name in header if name != id_column]
     if id_column is None or not (set(ranked) <= set(others) or len(others) == 1):
         return None

@@ -43,15 +43,14 @@ def score(truth: Annotations[Labels], predicted: Annotations[Labels], rule_optio
     """Score predictions that list the same items as the truth."""
     ranked = rank_labels(truth, predicted, rule_options.k)
     wrong, top1 = ranked.rank == 0, ranked.rank == 1
-    value = wrong.astype(float)
     return Score(
         "food",
         share(wrong),
         "lower",
         rule_options,
-        item_table(truth, predicted, value, top1=top1),
-        total=lambda weight: weighted_mean(value, weight),
-        find_totals=lambda weights: weighted_means(value, weights),
+        item_table(truth, predicted, wrong.astype(float), top1=top1),
+        total=lambda weight: weighted_mean(wrong.astype(float), weight),
+        find_totals=lambda weights: weighted_means(wrong.astype(float), weights),
         counts=pl.DataFrame({"right": [int((~wrong).sum())], "wrong": [int(wrong.sum())]}),
         details={"top1_error": share(~top1)},
         classes=label_table(ranked.label, wrong, top1, truth.classes),

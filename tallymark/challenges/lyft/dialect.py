@@ -82,8 +82,12 @@ def write(annotations: Annotations[Cuboids], path: str | Path, form: str) -> Non
         from tallymark.formats.nuscenes import write_nuscenes
 
         return write_nuscenes(annotations, path)
-    names = pl.Series(annotations.classes)[annotations.labels]
-    return SHEET.write(annotations, [annotations.scores, *annotations.shapes.columns, names], path)
+    return SHEET.write(annotations, lambda part: [part.scores, *truth_columns(part)], path)
+
+
+def truth_columns(annotations: Annotations[Cuboids]) -> list[np.ndarray | pl.Series]:
+    """The values of an object in the truth: center, size, yaw and the name of its class."""
+    return [*annotations.shapes.columns, pl.Series(annotations.classes)[annotations.labels]]
 
 
 def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ from tallymark.data.items import unique_items
 from tallymark.geometry import Masks
 from tallymark.geometry.run_owners import first_collisions
 from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
-from tallymark.io.tables import Table, number_text, write_table
+from tallymark.io.tables import Table, number_text, write_parts
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.rle import read_masks, remove_overlaps, repair_rle
 from tallymark.submission.table_checks import open_table, read_ids
@@ -71,6 +71,10 @@ def _report_overlaps(masks: Annotations[Masks], table: Table, row: np.ndarray, p
 
 def write(annotations: Annotations[Masks], path: str | Path, form: str) -> None:
     """One row per mask; images without one get a row with an empty cell."""
+    write_parts(path, map(_rows, annotations.parts()))
+
+
+def _rows(annotations: Annotations[Masks]) -> dict[str, pl.Series]:
     masks = annotations.shapes
     pairs = pl.select(pl.concat_str([number_text(masks.start + 1), number_text(masks.length)], separator=" "))
     owner = np.repeat(np.arange(len(masks)), np.diff(masks.offsets))
@@ -82,7 +86,7 @@ def write(annotations: Annotations[Masks], path: str | Path, form: str) -> None:
     item = pl.DataFrame({"item": annotations.item, "mask": np.arange(len(masks))}).join(texts, "mask", "left")
     rows = pl.DataFrame({"item": np.arange(len(annotations.items)), "id": annotations.items.ids})
     rows = rows.join(item, "item", "left").sort(["item", "mask"])
-    write_table(path, {"ImageId": rows["id"], "EncodedPixels": rows["text"]})
+    return {"ImageId": rows["id"], "EncodedPixels": rows["text"]}
 
 
 def columns(header: list[str], rule_options: RuleOptions) -> list[str] | None:

@@ -71,8 +71,12 @@ def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Ann
 
 
 def write(annotations: Annotations[Boxes], path: str | Path, form: str) -> None:
+    SHEET.write(annotations, _columns, path)
+
+
+def _columns(annotations: Annotations[Boxes]) -> list[np.ndarray]:
     boxes = annotations.shapes
-    SHEET.write(annotations, [annotations.scores, boxes.x, boxes.y, boxes.width, boxes.height], path)
+    return [annotations.scores, boxes.x, boxes.y, boxes.width, boxes.height]
 
 
 def repair(rows: list[Row], rule_options: RuleOptions, note: Note) -> list[dict[str, str]]:

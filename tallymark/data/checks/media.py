@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tallymark.core.parallel import in_threads
+from tallymark.core.engines.choice import BY_DEFAULT, EngineChoice
+from tallymark.core.engines.mapping import map_items
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog, missing_media
 from tallymark.data.drive import Drive
 from tallymark.data.road_map import read_road_map
 from tallymark.io.images import IMAGE, inspect_image
-from tallymark.io.media import BadMedia, Inspection
+from tallymark.io.media import BadMedia, Inspection, worker_died
 
 Inspections = list[Inspection | BadMedia | None]
 """For each item the inspection of its file, why it cannot be read, or None where it is missing."""
@@ -24,13 +25,15 @@ Job = tuple[Path | None, Callable[[Path], Inspection]]
 """A file, and the function that inspects it."""
 
 
-def inspect_all(catalog: Catalog) -> Inspections:
-    """Open every item's file, several at a time."""
+def inspect_all(catalog: Catalog, engine: EngineChoice = BY_DEFAULT) -> Inspections:
+    """Open every item's file, several at a time; one that ends the process that opens it cannot be read."""
     jobs = [(catalog.path(item), catalog.medium.inspect) for item in range(len(catalog))]
-    return _inspect(jobs, f"inspecting {len(catalog)} {catalog.medium.noun}s")
+    return _inspect(jobs, f"inspecting {len(catalog)} {catalog.medium.noun}s", engine)
 
 
-def check_media(catalog: Catalog, inspections: Inspections, problems: Problems) -> None:
+def check_media(
+    catalog: Catalog, inspections: Inspections, problems: Problems, engine: EngineChoice = BY_DEFAULT
+) -> None:
     """Report missing, unreadable and orphaned files, and those whose size differs from the annotated one."""
     _report_missing(catalog, problems)
     _report_orphans(catalog, problems)
@@ -39,7 +42,7 @@ def check_media(catalog: Catalog, inspections: Inspections, problems: Problems) 
         _report_inspection(str(catalog.path(item)), catalog.items.ids[item], inspection, noun, problems)
     _report_sizes(catalog, inspections, problems)
     if catalog.drive is not None:
-        _check_other_sensor_data(catalog, catalog.drive, problems)
+        _check_other_sensor_data(catalog, catalog.drive, problems, engine)
 
 
 def media_sizes(inspections: Inspections) -> np.ndarray:
@@ -48,15 +51,20 @@ def media_sizes(inspections: Inspections) -> np.ndarray:
     return np.array(sizes, float).reshape(-1, 2)
 
 
-def _inspect(jobs: Sequence[Job], title: str) -> Inspections:
-    def inspect_one(job: Job) -> Inspection | BadMedia | None:
-        path, inspect = job
-        try:
-            return None if path is None else inspect(path)
-        except BadMedia as bad:
-            return bad
+def _inspect(jobs: Sequence[Job], title: str, engine: EngineChoice) -> Inspections:
+    return map_items(_inspect_one, jobs, title, _ended_its_worker, engine)
 
-    return in_threads(inspect_one, jobs, title)
+
+def _inspect_one(job: Job) -> Inspection | BadMedia | None:
+    path, inspect = job
+    try:
+        return None if path is None else inspect(path)
+    except BadMedia as bad:
+        return bad
+
+
+def _ended_its_worker(_: Job, reason: str) -> BadMedia:
+    return worker_died(reason)
 
 
 def _report_inspection(
@@ -109,7 +117,7 @@ def _report_sizes(catalog: Catalog, inspections: Inspections, problems: Problems
         problems.add(Problem("size_mismatch", file, found, expected, remedy, item=name))
 
 
-def _check_other_sensor_data(catalog: Catalog, drive: Drive, problems: Problems) -> None:
+def _check_other_sensor_data(catalog: Catalog, drive: Drive, problems: Problems, engine: EngineChoice) -> None:
     """Camera images and further sweeps that belong to the samples."""
     others = drive.sample_data.with_row_index("row").filter(
         ~pl.col("row").is_in(drive.samples) & pl.col("sample_token").is_in(catalog.items.ids.implode())
@@ -119,7 +127,7 @@ def _check_other_sensor_data(catalog: Catalog, drive: Drive, problems: Problems)
         (Path(file) if file else None, inspect_image if sensor == "camera" else catalog.medium.inspect)
         for _, _, file, sensor in rows
     ]
-    inspections = _inspect(jobs, f"inspecting {len(jobs)} further files")
+    inspections = _inspect(jobs, f"inspecting {len(jobs)} further files", engine)
     expected, remedy = f"a file below {catalog.root}", "unzip it again, or do without this sensor"
     for (sample, name, file, sensor), inspection in zip(rows, inspections, strict=True):
         if file is None:
