@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from tallymark.api.submission_files import Found, list_submissions
-from tallymark.core.parallel import in_threads
+from tallymark.core.engines.choice import BY_DEFAULT, EngineChoice
+from tallymark.core.engines.mapping import map_items
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, Scoring, challenge
@@ -33,18 +35,36 @@ from tallymark.scoring.score import Score
 RESAMPLES = 1000
 MOST_WEIGHTS = 1 << 27
 """Items times resamples at most: half a gigabyte. Fewer samples are drawn of very many items."""
+NO_NAMES = pl.Series(dtype=pl.String)
 GROUPS = 12
 """Groups whose scores are shown: those with most items."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Weights:
-    """What every submission is scored on: (items,) 1 where an item counts, and (resamples, items) bootstrap samples."""
+    """What every submission is scored on: (items,) whether an item counts, and bootstrap samples of those ranked."""
 
     ranked: np.ndarray
     public: np.ndarray | None
     groups: Sequence[np.ndarray]
-    samples: np.ndarray
+    resamples: int
+    seed: int
+
+    @cached_property
+    def samples(self) -> np.ndarray:
+        """(resamples, items) how often an item is in each sample. Too large to travel: workers draw them again."""
+        return draw_weights(self.resamples, self.ranked, self.seed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "samples"}
+
+
+class _File(NamedTuple):
+    """A submission: where it is, its name on the board, and the name of an equal one before it, if there is one."""
+
+    path: Path
+    name: str
+    same_as: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +85,7 @@ def board(
     images: PathLike | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
+    engine: EngineChoice | None = None,
     **rule_options: object,
 ) -> Board:
     """Rank the submissions in a folder by the official rule, with bootstrap intervals, and write a page about them.
@@ -78,10 +99,12 @@ def board(
     public: a CSV file with the ids of the public items, or with `id,group,split` as `public_private` saves it. The
         ranking is then that of the private items.
     seed, resamples: of the bootstrap over items, with the same samples for all submissions.
+    engine: where submissions are scored: by default on all cores of this machine.
     """
     if out is not None:
         refuse_outputs([out], inputs=[folder, truth, public, images], force=True)
     what = challenge(name)
+    engine = engine or BY_DEFAULT
     problems = Problems()
     options = what.parse_rule_options(rule_options, truth)
     if seed < 0 or resamples < 1:
@@ -95,10 +118,10 @@ def board(
     options = what.complete_rule_options(Scoring(Path(truth), answers, options, rule_options, problems))
     answers = problems.checked(answers)
     if what.sparse and images is None and not answers.weak:
-        answers = _with_named_items(what, answers, found.submissions, public_ids, options)
+        answers = _with_named_items(what, answers, found.submissions, public_ids, options, engine)
     is_public = _public_mask(what, answers.items, public_ids, str(public), problems)
     problems.raise_if_any()
-    made = _rank(what, answers, found, is_public, images, options, (seed, resamples))
+    made = _rank(what, answers, found, is_public, images, options, (seed, resamples), engine)
     made = replace(made, remarks=(*problems.remarks, *made.remarks))
     if out is not None:
         from tallymark.reporting.board import write_page
@@ -108,21 +131,32 @@ def board(
 
 
 def _with_named_items(
-    what: Challenge, answers: Annotations[Any], files: Sequence[Path], public: pl.Series | None, options: Any
+    what: Challenge,
+    answers: Annotations[Any],
+    files: Sequence[Path],
+    public: pl.Series | None,
+    options: Any,
+    engine: EngineChoice,
 ) -> Annotations[Any]:
     """The truth under the items that it or any submission names, so that all are resampled alike."""
-
-    def named(path: Path) -> pl.Series:
-        predicted = what.dialect.read(path, options, Problems())
-        return answers.items.ids.clear() if predicted is None or predicted.weak else predicted.items.ids
-
-    ids = [answers.items.ids, *in_threads(named, files, "reading names"), *([] if public is None else [public])]
+    named = map_items(partial(_named, what.name, options), files, "reading names", _no_names, engine)
+    ids = [answers.items.ids, *named, *([] if public is None else [public])]
     everything = Items(pl.concat([one.rename("id") for one in ids]).unique(maintain_order=True))
     group = answers.items.group
     if group is not None:
         listed = dict(zip(answers.items.ids, group, strict=True))
         everything = replace(everything, group=pl.Series([listed.get(one, "(none)") for one in everything.ids]))
     return answers.reindex(everything)
+
+
+def _named(challenge_name: str, options: Any, path: Path) -> pl.Series:
+    """The ids of the items that a submission names."""
+    predicted = challenge(challenge_name).dialect.read(path, options, Problems())
+    return NO_NAMES if predicted is None or predicted.weak else predicted.items.ids
+
+
+def _no_names(path: Path, reason: str) -> pl.Series:
+    return NO_NAMES
 
 
 def _public_mask(
@@ -154,25 +188,18 @@ def _rank(
     images: PathLike | None,
     options: Any,
     bootstrap: tuple[int, int],
+    engine: EngineChoice,
 ) -> Board:
     seed, asked = bootstrap
     ranked = np.ones(len(answers.items), bool) if public is None else ~public
     resamples = max(1, min(asked, MOST_WEIGHTS // max(len(ranked), 1)))
     group_names, groups = _groups(answers.items, ranked)
-    weights = _Weights(
-        ranked.astype(float),
-        None if public is None else public.astype(float),
-        [one.astype(float) for one in groups],
-        draw_weights(resamples, ranked, seed),
-    )
-
-    def work(at: int) -> _Scored | Refused:
-        path, name, same = found.submissions[at], found.names[at], found.same_as[at]
-        return _score_file(what, path, name, same, answers, images, options, weights)
-
-    results = in_threads(work, range(len(found.submissions)), "scoring")
+    weights = _Weights(ranked, public, groups, resamples, seed)
     guess = what.score(answers, what.baseline.guess(answers, options), options)
     baseline = _scored(f"baseline: {what.baseline.name}", "", guess, weights).entry
+    files = [_File(*one) for one in zip(found.submissions, found.names, found.same_as, strict=True)]
+    work = partial(_score_file, what.name, answers, images, options, weights)
+    results = map_items(work, files, "scoring", _ended_its_worker, engine)
     scored = [one for one in results if isinstance(one, _Scored)]
     better = guess.better
     entries, sentences = _placed([_beside(one, baseline, better) for one in scored], better)
@@ -196,17 +223,23 @@ def _rank(
     )
 
 
+def _ended_its_worker(file: _File, reason: str) -> Refused:
+    expected, remedy = "a submission that can be scored", "look at the file, or give this machine more memory"
+    problem = Problem("worker_died", file.name, reason, expected, remedy)
+    return Refused(file.name, BadInput(problem).problems, file.same_as)
+
+
 def _score_file(
-    what: Challenge,
-    path: Path,
-    name: str,
-    same_as: str,
+    challenge_name: str,
     answers: Annotations[Any],
     images: PathLike | None,
     options: Any,
     weights: _Weights,
+    file: _File,
 ) -> _Scored | Refused:
     """The scores of a file, or its problems; a score that is no number is one."""
+    what = challenge(challenge_name)
+    path, name, same_as = file
     problems = Problems()
     try:
         predicted = what.dialect.read(path, options, problems)
@@ -228,12 +261,12 @@ def _scored(name: str, same_as: str, result: Score, weights: _Weights) -> _Score
     whole = result.value if weights.public is None else result.total(np.ones(len(weights.ranked)))
     entry = Entry(
         name=name,
-        score=whole if weights.public is None else result.total(weights.ranked),
+        score=whole if weights.public is None else result.total(weights.ranked.astype(float)),
         low=float(low),
         high=float(high),
-        public=np.nan if weights.public is None else result.total(weights.public),
+        public=np.nan if weights.public is None else result.total(weights.public.astype(float)),
         whole=whole,
-        groups=tuple(result.total(one) for one in weights.groups),
+        groups=tuple(result.total(one.astype(float)) for one in weights.groups),
         same_as=same_as,
     )
     return _Scored(entry, resampled)

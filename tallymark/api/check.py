@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from tallymark.core.engines.choice import BY_DEFAULT, EngineChoice
 from tallymark.core.humanize import plural
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.core.registry import Challenge, challenge
 from tallymark.io.archives import is_folder
 from tallymark.io.folders import is_media_file
 from tallymark.scoring.alignment import PathLike, expected_items, fit_items
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ def check(
     *,
     against: PathLike | None = None,
     exclude: PathLike | None = None,
+    engine: EngineChoice | None = None,
     **rule_options: object,
 ) -> CheckResult:
     """Check a submission without the answers, or a data folder.
@@ -55,16 +60,19 @@ def check(
     path: a submission, a data folder, or a single image, recording or sweep.
     against: for a submission, a sample submission or data folder: missing and unknown ids are problems too.
     exclude: for a folder, a CSV list of items and objects to ignore.
+    engine: for a folder, where its files are opened: by default on all cores of this machine.
     """
     what = challenge(name)
     data = is_folder(path) or is_media_file(path)
     chosen = what.parse_rule_options(rule_options, path if data else against)
     if data:
-        return _check_folder(what, Path(path), chosen, exclude)
+        return _check_folder(what, Path(path), chosen, exclude, engine or BY_DEFAULT)
     return _check_submission(what, path, chosen, against)
 
 
-def _check_folder(what: Challenge, folder: Path, rule_options: Any, exclude: PathLike | None) -> CheckResult:
+def _check_folder(
+    what: Challenge, folder: Path, rule_options: DataclassInstance, exclude: PathLike | None, engine: EngineChoice
+) -> CheckResult:
     from tallymark.api.data import read_folder
     from tallymark.data.checks import check_catalog
 
@@ -72,13 +80,13 @@ def _check_folder(what: Challenge, folder: Path, rule_options: Any, exclude: Pat
     catalog = read_folder(what, folder, rule_options, exclude, problems)
     if catalog is None:
         return CheckResult(0, 0, problems)
-    check_catalog(catalog, problems)
+    check_catalog(catalog, problems, engine)
     objects = None if catalog.truth is None else len(catalog.truth)
     return CheckResult(len(catalog), objects, problems, catalog.remarks)
 
 
 def _check_submission(
-    what: Challenge, submission: PathLike, rule_options: Any, against: PathLike | None
+    what: Challenge, submission: PathLike, rule_options: DataclassInstance, against: PathLike | None
 ) -> CheckResult:
     problems = Problems()
     predicted = what.dialect.read(submission, rule_options, problems)

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tallymark.core.engines.choice import BY_DEFAULT, EngineChoice
 from tallymark.core.options import SceneOptions, parse_options
 from tallymark.core.outputs import filling, holds_files, writing_to
 from tallymark.core.planned_outputs import refuse_outputs
-from tallymark.core.problems import EVERY, BadInput, Problem, Problems
+from tallymark.core.problems import EVERY, UNREADABLE, BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, challenge
 from tallymark.data.catalog import Catalog
 from tallymark.data.exclusions import read_exclusions
 from tallymark.data.usable_ids import with_usable_ids
 from tallymark.formats.unread import find_unread
 from tallymark.io import recent_listings
-from tallymark.io.folders import Folder, open_folder
+from tallymark.io.folders import UNLISTED, Folder, open_folder
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from tallymark.data.folds import Folds
 
 PathLike = str | Path
@@ -49,7 +52,7 @@ def read(name: str, folder: PathLike, *, exclude: PathLike | None = None, **rule
 
 
 def read_folder(
-    what: Challenge, folder: Path, rule_options: Any, exclude: PathLike | None, problems: Problems
+    what: Challenge, folder: Path, rule_options: DataclassInstance, exclude: PathLike | None, problems: Problems
 ) -> Catalog | None:
     """The data set without excluded items, whose problems do not count; None if it cannot be used."""
     exclusions = None if exclude is None else read_exclusions(exclude, problems)
@@ -112,8 +115,9 @@ def explore(
     exclude: PathLike | None = None,
     predictions: PathLike | None = None,
     seed: int = 0,
+    engine: EngineChoice | None = None,
     **rule_options: object,
-) -> None:
+) -> Problems:
     """Write an HTML page about a data folder: counts, sizes, groups, and typical and unusual items.
 
     Unreadable files are listed on the page; `BadInput` is raised only if nothing can be read.
@@ -123,6 +127,11 @@ def explore(
     name, folder, exclude, rule_options: as for `read`.
     out: the page to write. seed: of the choice of items that are shown.
     predictions: a submission or candidates, to be shown beside the truth.
+    engine: where the files are opened: by default on all cores of this machine.
+
+    Returns
+    -------
+    The tables and folders that the system could not read, without which the page is not about the whole data set.
     """
     from tallymark.reporting.explore import write_page
 
@@ -139,11 +148,27 @@ def explore(
         from tallymark.api.report import subject_of
 
         shown = subject_of(what, predictions, catalog, None, rule_options)
-    write_page(catalog, f"{what.title}: {folder}", Path(out), problems=problems, predictions=shown, seed=seed)
+    write_page(
+        catalog,
+        f"{what.title}: {folder}",
+        Path(out),
+        problems=problems,
+        predictions=shown,
+        seed=seed,
+        engine=engine or BY_DEFAULT,
+    )
+    return problems.without(lambda problem: problem.kind not in (UNREADABLE, UNLISTED))
 
 
 def synth(
-    name: str, folder: PathLike, *, items: int = 50, seed: int = 0, zipped: bool = False, **scene_options: object
+    name: str,
+    folder: PathLike,
+    *,
+    items: int = 50,
+    seed: int = 0,
+    zipped: bool = False,
+    engine: EngineChoice | None = None,
+    **scene_options: object,
 ) -> dict[str, str]:
     """Write a synthetic data set in the challenge's official formats.
 
@@ -154,6 +179,7 @@ def synth(
     items: images, recordings or sweeps in all, one in five of them in the test split.
     seed: the same seed gives the same bytes.
     zipped: in zip archives, as the official data sets are published; every command reads them as they are.
+    engine: where the items are made: by default on all cores of this machine.
     scene_options: how the data look, e.g. `size=1024`; `tallymark list CHALLENGE` lists them.
 
     Returns
@@ -161,6 +187,7 @@ def synth(
     The rule options that the data set needs, where it differs from the official one.
     """
     from tallymark.synthetic.packing import pack
+    from tallymark.synthetic.streams import made_by
 
     scenes = parse_scene_options(name, scene_options)
     path = Path(folder)
@@ -170,7 +197,7 @@ def synth(
     if not 1 <= items <= MAX_ITEMS or seed < 0:
         found, expected = f"items={items}, seed={seed}", f"items from 1 to {MAX_ITEMS} and a seed from 0 on"
         raise BadInput(Problem("bad_option", "synth", found, expected, "give e.g. items=50, seed=0"))
-    with filling(path) as unfinished, writing_to(unfinished):
+    with filling(path) as unfinished, writing_to(unfinished), made_by(engine or BY_DEFAULT):
         challenge(name).module("synth").write(unfinished, items, seed, scenes)
         if zipped:
             pack(unfinished, scenes.package)

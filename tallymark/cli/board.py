@@ -8,13 +8,17 @@ from typing import Annotated
 import typer
 
 from tallymark.cli.options import (
+    Address,
+    Engine,
     Force,
     Images,
     Json,
     Name,
     Rule,
     Truth,
+    Workers,
     assignments_of,
+    engine_of,
     print_json,
     problems_as_output,
 )
@@ -37,6 +41,9 @@ def board(
     images: Images = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     resamples: Annotated[int, typer.Option(min=1, max=100_000, help="Bootstrap resamples of the items.")] = 1000,
+    engine: Engine = "local",
+    workers: Workers = None,
+    address: Address = None,
     rule: Rule = None,
     force: Force = False,
     json_: Json = False,
@@ -55,7 +62,16 @@ def board(
         refuse_outputs([out, csv], inputs=[folder, truth, public, images], force=force)
         options = assignments_of(rule)
         made = run_board(
-            challenge, folder, truth, out, public=public, images=images, seed=seed, resamples=resamples, **options
+            challenge,
+            folder,
+            truth,
+            out,
+            public=public,
+            images=images,
+            seed=seed,
+            resamples=resamples,
+            engine=engine_of(engine, workers, address),
+            **options,
         )
         if csv is not None:
             write_frame(csv, made.table)

@@ -9,14 +9,18 @@ from typing import Annotated
 import typer
 
 from tallymark.cli.options import (
+    Address,
     DataFolder,
+    Engine,
     Exclude,
     Force,
     Json,
     Name,
     Rule,
+    Workers,
     assignments_of,
     changes_of,
+    engine_of,
     print_json,
     problems_as_output,
 )
@@ -31,6 +35,9 @@ def explore(
     ] = None,
     exclude: Exclude = None,
     force: Force = False,
+    engine: Engine = "local",
+    workers: Workers = None,
+    address: Address = None,
     rule: Rule = None,
 ) -> None:
     """Write an HTML page about a data folder: counts, sizes, groups, and a gallery with the truth drawn in."""
@@ -40,8 +47,17 @@ def explore(
         from tallymark.core.planned_outputs import refuse_outputs
 
         refuse_outputs([out], inputs=[folder, exclude, predictions], force=force)
-        run_explore(challenge, folder, out, exclude=exclude, predictions=predictions, **assignments_of(rule))
+        unread = run_explore(
+            challenge,
+            folder,
+            out,
+            exclude=exclude,
+            predictions=predictions,
+            engine=engine_of(engine, workers, address),
+            **assignments_of(rule),
+        )
         print_line(f"written to {out}")
+        unread.raise_if_any()
 
 
 def folds(
@@ -149,6 +165,9 @@ def synth(
     zipped: Annotated[
         bool, typer.Option("--zip", help="Write zip archives, as the official data are published.")
     ] = False,
+    engine: Engine = "local",
+    workers: Workers = None,
+    address: Address = None,
     scene_options: Annotated[
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE]...", help="How the data look: `tallymark list CHALLENGE` lists the keys."),
@@ -162,6 +181,7 @@ def synth(
 
         refuse_outputs(filled=[folder])
         options = changes_of(scene_options, run_synth)
-        rule_options = run_synth(challenge, folder, items=items, seed=seed, zipped=zipped, **options)
+        chosen = engine_of(engine, workers, address)
+        rule_options = run_synth(challenge, folder, items=items, seed=seed, zipped=zipped, engine=chosen, **options)
         needed = "".join(f" --rule {key}={value}" for key, value in rule_options.items())
         print_line(f"written to {folder}; next: tallymark check {challenge} {folder}{needed}")

@@ -8,12 +8,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
 if TYPE_CHECKING:
+    from tallymark.core.engines.choice import EngineChoice
     from tallymark.core.problems import Problems
+    from tallymark.inference.session import Runtime
 
 
 def _challenge_names() -> list[str]:
@@ -62,12 +64,38 @@ Reviews = Annotated[
     list[Path] | None,
     typer.Option("--corrections", help="corrections.json, as a review page saves it. Repeatable."),
 ]
+Model = Annotated[
+    str, typer.Argument(help="A run, a model.onnx, or a challenge that has a pretrained model.", show_default=False)
+]
 Threads = Annotated[
     int | None,
     typer.Option(min=1, max=1024, help="CPU threads. Default: as many as there are free cores.", show_default=False),
 ]
-
-
+RuntimeName = Annotated[
+    str, typer.Option(help="onnxruntime, openvino or openvino-f32; auto: the fastest on this machine.")
+]
+ENGINE = "Processes and machines"
+Engine = Annotated[
+    str, typer.Option(help="local: processes of this machine. ray: a Ray cluster.", rich_help_panel=ENGINE)
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=100_000,
+        help="Worker processes. Default: one for each free core.",
+        show_default=False,
+        rich_help_panel=ENGINE,
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of a running Ray cluster, or `auto`. Default: one is started here.",
+        show_default=False,
+        rich_help_panel=ENGINE,
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
 
@@ -78,6 +106,20 @@ def choice_of(value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise BadInput(Problem("bad_option", "command line", value, " or ".join(allowed), nearest(value, allowed)))
     return value
+
+
+def runtime_of(name: str) -> Runtime:
+    """The runtime of this name; else a `BadInput` that names the nearest."""
+    from tallymark.inference import session
+
+    return cast("Runtime", choice_of(name, get_args(session.Runtime)))
+
+
+def engine_of(name: str, workers: int | None, address: str | None) -> EngineChoice:
+    """The engine that --engine, --workers and --address choose."""
+    from tallymark.core.engines.choice import EngineChoice, EngineName
+
+    return EngineChoice(cast("EngineName", choice_of(name, ("local", "ray"))), workers, address)
 
 
 def assignments_of(texts: list[str] | None) -> dict[str, Any]:
@@ -104,8 +146,8 @@ def problems_as_output(json_: bool, *, resume: Callable[[], str] | None = None) 
 
     resume: says how to resume an interrupted command, which ends with code 130.
     """
-    from tallymark.core.outputs import system_problem
-    from tallymark.core.problems import BadInput, Problem
+    from tallymark.core.outputs import memory_problem, system_problem
+    from tallymark.core.problems import BadInput
 
     try:
         yield
@@ -120,9 +162,7 @@ def problems_as_output(json_: bool, *, resume: Callable[[], str] | None = None) 
         _print_problems(BadInput(system_problem(error)).problems, json_)
         raise typer.Exit(2) from None
     except MemoryError:
-        expected, remedy = "enough memory", "close other programs, or give smaller files or values"
-        problem = Problem("no_memory", "this machine", "not enough memory", expected, remedy)
-        _print_problems(BadInput(problem).problems, json_)
+        _print_problems(BadInput(memory_problem()).problems, json_)
         raise typer.Exit(2) from None
     except Exception as error:  # any, to look at its cause; all but one kind are raised again
         if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from operator import length_hint
 from typing import IO, TYPE_CHECKING, Literal, NamedTuple, TypeVar, cast
 
@@ -32,6 +33,8 @@ WIDTH = 200
 """Characters per line where the output is not a terminal."""
 PROGRESS_INTERVAL = 60.0
 """Seconds between progress lines where the output is not a terminal."""
+_QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
+"""Whether progress is not shown."""
 
 
 def console(*, file: IO[str] | None = None) -> Console:
@@ -65,8 +68,21 @@ def progress(steps: Iterable[T], title: str, total: int | None = None) -> Iterat
 
 
 @contextmanager
+def quiet_progress() -> Iterator[None]:
+    """Show no progress of what is called in it: the caller shows its own."""
+    token = _QUIET.set(True)
+    try:
+        yield
+    finally:
+        _QUIET.reset(token)
+
+
+@contextmanager
 def counting(title: str, total: int | None = None) -> Iterator[Callable[[], None]]:
     """A function to call after each step: it advances a bar on standard error, or prints a line per minute."""
+    if _QUIET.get():
+        yield lambda: None
+        return
     if sys.stderr is None or not sys.stderr.isatty():
         yield _progress_lines(title, total)
         return

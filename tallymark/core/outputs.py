@@ -188,6 +188,12 @@ def system_problem(error: OSError) -> Problem:
     return Problem("system_error", file, _reason(error), "files that can be opened and read", remedy)
 
 
+def memory_problem() -> Problem:
+    """What a lack of memory is to the user."""
+    expected, remedy = "enough memory", "close other programs, or give smaller files or values"
+    return Problem("no_memory", "this machine", "not enough memory", expected, remedy)
+
+
 def _reason(error: OSError) -> str:
     return (error.strerror or str(error) or type(error).__name__).lower()
 

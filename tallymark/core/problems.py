@@ -20,6 +20,8 @@ KEPT_PER_KIND = 100
 """Problems of one kind in one file that are kept in full; the others are only counted."""
 EVERY = sys.maxsize
 """Keep all problems: for lists that are written to a file."""
+UNREADABLE = "unreadable"
+"""The kind of a table or text that the system cannot read."""
 
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -109,10 +111,13 @@ class Problems:
     def merge(self, others: Problems) -> None:
         """Add the problems and remarks of another collection."""
         self.remarks += others.remarks
+        kept_of: dict[tuple[str, str], list[Problem]] = {}
+        for problem in others._kept:
+            kept_of.setdefault((problem.kind, problem.file), []).append(problem)
         for (kind, file), count in others._counts.items():
-            kept = [problem for problem in others._kept if (problem.kind, problem.file) == (kind, file)]
+            kept = kept_of.get((kind, file), [])
             self.add_each(kind, file, kept, lambda problem: problem)
-            self._counts[kind, file] += count - len(kept)
+            self._counts[kind, file] = self._counts.get((kind, file), 0) + count - len(kept)
 
     def about(self, file: str) -> Problems:
         """The same problems, attributed to another file."""

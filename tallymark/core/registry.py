@@ -110,7 +110,7 @@ def _no_analyses(truth: Annotations[Any], predicted: Annotations[Any], scoring: 
     return {}
 
 
-def _same_for_all(catalog: Catalog, rule_options: Any, given: Mapping[str, Any]) -> Callable[[Items], Any]:
+def _same_for_all(catalog: Catalog, rule_options: Any, given: Mapping[str, object]) -> Callable[[Items], Any]:
     return lambda items: rule_options
 
 
@@ -118,7 +118,7 @@ def _no_shape(rule_options: Any) -> None:
     return None
 
 
-def _no_data_options(path: Path | None, classes: Sequence[str]) -> Mapping[str, Any]:
+def _no_data_options(path: Path | None, classes: Sequence[str]) -> Mapping[str, object]:
     return {}
 
 
@@ -164,9 +164,9 @@ class Challenge:
     score_options: tuple[ScoreOption, ...] = ()
     complete_rule_options: Callable[[Scoring], Any] = _as_given
     analyze: Callable[[Annotations[Any], Annotations[Any], Scoring], Mapping[str, Analysis]] = _no_analyses
-    rule_options_for: Callable[[Catalog, Any, Mapping[str, Any]], Callable[[Items], Any]] = _same_for_all
+    rule_options_for: Callable[[Catalog, Any, Mapping[str, object]], Callable[[Items], Any]] = _same_for_all
     mask_shape: Callable[[Any], tuple[int, int] | None] = _no_shape
-    data_options: Callable[[Path | None, Sequence[str]], Mapping[str, Any]] = _no_data_options
+    data_options: Callable[[Path | None, Sequence[str]], Mapping[str, object]] = _no_data_options
 
     @property
     def terms(self) -> dict[str, str]:
@@ -201,7 +201,7 @@ class Challenge:
             raise BadInput(Problem("bad_plugin", f"{self.package}.{name}", found, "a module", remedy)) from error
 
     def parse_rule_options(
-        self, given: Mapping[str, Any], path: str | Path | None = None, classes: Sequence[str] = ()
+        self, given: Mapping[str, object], path: str | Path | None = None, classes: Sequence[str] = ()
     ) -> Any:
         """The rule options for a data set; those that the user gave come before what the data say."""
         stated = self.data_options(None if path is None else Path(path), classes)
@@ -213,7 +213,7 @@ class Challenge:
         scripts = [path for path in sorted(self.folder.glob("script/*.py")) if path.name != "__init__.py"]
         return scripts[0] if scripts else None
 
-    def rule_on(self, catalog: Catalog, rule_options: Any, given: Mapping[str, Any]) -> Rule:
+    def rule_on(self, catalog: Catalog, rule_options: Any, given: Mapping[str, object]) -> Rule:
         """The rule as a function of truth and predictions, for items of a catalog."""
         options_for = self.rule_options_for(catalog, rule_options, given)
         return lambda truth, predicted: self.score(truth, predicted, options_for(truth.items))

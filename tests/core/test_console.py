@@ -89,3 +89,15 @@ def test_columns_are_as_wide_as_their_words_need(total: int) -> None:
     assert sum(widths) == min(total, sum(longest))
     assert all(word <= width <= long for word, width, long in zip(words, widths, longest, strict=True))
     assert terminal.column_widths(longest, words, 16) is None
+
+
+def test_progress_is_quiet_inside_that_of_a_caller(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "PROGRESS_INTERVAL", 0.0)
+    with terminal.quiet_progress(), terminal.counting("inner", 3) as advance:
+        advance()
+    assert capsys.readouterr().err == ""
+    with terminal.counting("outer", 3) as advance:
+        advance()
+    assert capsys.readouterr().err.startswith("outer: 1 of 3")

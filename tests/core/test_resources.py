@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import platform
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -74,3 +77,26 @@ def test_without_statistics_all_usable_cores_are_free(machine: Path) -> None:
 
 def test_this_machine_has_some() -> None:
     assert 1 <= free_cores() <= usable_cores() <= (os.cpu_count() or 1)
+
+
+FAULTS = """
+import resource
+import numpy as np
+from tallymark.core.resources import keep_freed_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        np.ones(3_000_000, np.uint8)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+keep_freed_memory()
+faults()
+print(faults())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="for the C library of GNU")
+def test_freed_memory_is_used_again() -> None:
+    printed = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True)
+    assert int(printed.stdout) < 100  # each array has more than 700 pages

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -52,7 +53,7 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
     for split in SPLITS:
         (folder / f"{split}_set").mkdir(parents=True, exist_ok=True)
         names = [f"{split}_{number:06d}.jpg" for number in range(counts[split])]
-        made = make_each(counts[split], _maker(folder, split, seed, scenes), f"{split} photographs")
+        made = make_each(counts[split], partial(_make, folder, split, seed, scenes), f"{split} photographs")
         label = np.array([number for number, _ in made], np.int64)
         if noisy := [(name, kind) for name, (_, kind) in zip(names, made, strict=True) if kind]:
             write_frame(folder / "label_noise.csv", pl.DataFrame(noisy, ["img_name", "kind"], orient="row"))
@@ -77,20 +78,16 @@ def _check(scenes: SceneOptions) -> None:
     problems.raise_if_any()
 
 
-def _maker(folder: Path, split: str, seed: int, scenes: SceneOptions) -> Callable[[int], tuple[int, str]]:
-    """A function that writes the photograph of a number in this split; it returns its label and the kind of noise."""
-
-    def make(number: int) -> tuple[int, str]:
-        rng = stream(seed, SPLITS.index(split), number)
-        true = int(rng.integers(scenes.classes))
-        shares = {"cross_domain": scenes.cross_domain, "cross_category": scenes.cross_category}
-        kind = draw_kind(stream(seed, len(SPLITS), number), shares) if split == "train" else ""
-        label = _noisy_label(rng, true, scenes) if split == "train" and not kind else true
-        image = noisy_photograph(rng, true, scenes.classes, kind, scenes.size)
-        save_jpeg(folder / f"{split}_set" / f"{split}_{number:06d}.jpg", image, int(rng.integers(78, 96)))
-        return label, kind or ("wrong_label" if label != true else "")
-
-    return make
+def _make(folder: Path, split: str, seed: int, scenes: SceneOptions, number: int) -> tuple[int, str]:
+    """Write the photograph of a number in a split; returns its label and the kind of noise."""
+    rng = stream(seed, SPLITS.index(split), number)
+    true = int(rng.integers(scenes.classes))
+    shares = {"cross_domain": scenes.cross_domain, "cross_category": scenes.cross_category}
+    kind = draw_kind(stream(seed, len(SPLITS), number), shares) if split == "train" else ""
+    label = _noisy_label(rng, true, scenes) if split == "train" and not kind else true
+    image = noisy_photograph(rng, true, scenes.classes, kind, scenes.size)
+    save_jpeg(folder / f"{split}_set" / f"{split}_{number:06d}.jpg", image, int(rng.integers(78, 96)))
+    return label, kind or ("wrong_label" if label != true else "")
 
 
 def _noisy_label(rng: np.random.Generator, true: int, scenes: SceneOptions) -> int:

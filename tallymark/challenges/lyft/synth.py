@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-import polars as pl
-
-from tallymark.challenges.lyft.dialect import TRUTH
+from tallymark.challenges.lyft.dialect import TRUTH, truth_columns
 from tallymark.core import options
 from tallymark.core.options import Fraction, bounded
 from tallymark.core.outputs import write_bytes
@@ -65,11 +64,7 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
 def _write_split(folder: Path, split: str, samples: int, path: tuple[int, int], scenes: SceneOptions) -> None:
     for kind in ("data", "lidar", "images", "maps"):
         (folder / f"{split}_{kind}").mkdir(parents=True, exist_ok=True)
-
-    def save(name: str, data: bytes) -> None:
-        # `lidar/…` in the tables lies in train_lidar or test_lidar
-        write_bytes(folder / f"{split}_{name}", data, sync=False)
-
+    save = partial(_save, folder, split)
     lidar = Lidar(scenes.beams, scenes.columns, scenes.noise, scenes.drop)
     size = scenes.image_width, -(-scenes.image_width * 9 // 16)
     rig = Rig(lidar, tuple(CHANNELS)[: CAMERAS[scenes.cameras]], size)
@@ -83,6 +78,11 @@ def _write_split(folder: Path, split: str, samples: int, path: tuple[int, int], 
     ids = tables.tokens("sample")
     answers = "train.csv" if split == "train" else "solution.csv"
     truth = truth_of(ids, list(chain(*frames)))
-    TRUTH.write(truth, [*truth.shapes.columns, pl.Series(truth.classes)[truth.labels]], folder / answers)
+    TRUTH.write(truth, truth_columns, folder / answers)
     if split == "test":
         write_table(folder / "sample_submission.csv", {"Id": ids, "PredictionString": [""] * samples})
+
+
+def _save(folder: Path, split: str, name: str, data: bytes) -> None:
+    """Write a file of the tables: `lidar/…` lies in train_lidar or test_lidar."""
+    write_bytes(folder / f"{split}_{name}", data, sync=False)

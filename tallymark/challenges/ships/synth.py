@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -64,16 +65,8 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
     def write_images(split: int, name: str, chains: list[range], count: int) -> Annotations[Masks]:
         (folder / name).mkdir(parents=True, exist_ok=True)
         names = [f"{chip}.jpg" for chip in hex_names(seed, split, count)]
-
-        def crop(chain: range) -> list[Masks]:
-            rng = stream(seed, split, chain[0])
-            ships = 0 if rng.random() < scenes.empty else 1 + int(rng.choice(len(CROWDS), p=CROWDS / CROWDS.sum()))
-            chips = _chips(rng, waves, len(chain), scenes, ships)
-            for (image, _), chip in zip(chips, names[chain.start : chain.stop], strict=False):
-                save_jpeg(folder / name / chip, image, int(rng.integers(88, 96)))
-            return [masks for _, masks in chips]
-
-        made = make_each(len(chains), lambda number: crop(chains[number]), f"{name} images")
+        crop = partial(_crop, (seed, split), [folder / name / chip for chip in names], chains, waves, scenes)
+        made = make_each(len(chains), crop, f"{name} images")
         return _gather(names, [masks for chain in made for masks in chain][:count], scenes.size)
 
     truth = write_images(TRAIN, "train_v2", _chains(seed, items - tests, scenes.neighbours), items - tests)
@@ -94,6 +87,24 @@ def _chains(seed: int, count: int, neighbours: float) -> list[range]:
             start = number
         number += 1
     return chains
+
+
+def _crop(
+    path: tuple[int, int],
+    files: Sequence[Path],
+    chains: Sequence[range],
+    waves: list[np.ndarray],
+    scenes: SceneOptions,
+    number: int,
+) -> list[Masks]:
+    """Write the images of a chain; returns the masks of each. path: of the random streams."""
+    chain = chains[number]
+    rng = stream(*path, chain[0])
+    ships = 0 if rng.random() < scenes.empty else 1 + int(rng.choice(len(CROWDS), p=CROWDS / CROWDS.sum()))
+    chips = _chips(rng, waves, len(chain), scenes, ships)
+    for (image, _), file in zip(chips, files[chain.start : chain.stop], strict=False):
+        save_jpeg(file, image, int(rng.integers(88, 96)))
+    return [masks for _, masks in chips]
 
 
 def _chips(

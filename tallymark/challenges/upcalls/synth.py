@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from tallymark.io.audio_writer import write_wav
 from tallymark.io.tables import number_text, write_table
 from tallymark.synthetic.ocean.backgrounds import Background, add_upcalls
 from tallymark.synthetic.ocean.days import DAY, day_name
-from tallymark.synthetic.ocean.recordings import BAY, GULF, Waters, record
+from tallymark.synthetic.ocean.recordings import BAY, GULF, record
 from tallymark.synthetic.streams import make_each, stream, test_share
 
 TRAIN, TEST = 0, 1
@@ -53,23 +54,11 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     tests = test_share(items)
 
-    def make(waters: Waters, split: int, rate: int, number: int, path: Path) -> np.ndarray:
-        rng = stream(seed, split, number)
-        per_hour = 0.0 if rng.random() < scenes.quiet else scenes.calls
-        if background is None:
-            samples, calls = record(rng, waters, scenes.seconds, rate, per_hour, scenes.clear)
-        else:
-            samples, calls = add_upcalls(
-                rng, background.excerpt(rng, scenes.seconds, rate), rate, per_hour, scenes.clear
-            )
-        make_folder(path.parent)
-        write_wav(path, samples, rate)
-        return calls
+    def make_split(split: int, files: list[Path], what: str) -> list[np.ndarray]:
+        return make_each(len(files), partial(_make, seed, split, files, background, scenes), what)
 
     names = [day_name(number, scenes.seconds) for number in range(items - tests)]
-    train = make_each(
-        len(names), lambda n: make(BAY, TRAIN, scenes.rate, n, folder / "train" / names[n]), "training recordings"
-    )
+    train = make_split(TRAIN, [folder / "train" / name for name in names], "training recordings")
     span = np.concatenate([np.empty((0, 2)), *train])
     filename = [name for name, calls in zip(names, train, strict=True) for _ in calls]
     start, end = (number_text(column) for column in span.T)
@@ -79,15 +68,29 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
     )
 
     names = [f"B_cont_{number}.wav" for number in range(tests)]
-    test = make_each(
-        tests, lambda n: make(GULF, TEST, scenes.test_rate, n, folder / "test" / names[n]), "test recordings"
-    )
+    test = make_split(TEST, [folder / "test" / name for name in names], "test recordings")
     time = np.concatenate([np.empty((0, 2)), *test]).mean(axis=1).round(4)
     filename = [name for name, calls in zip(names, test, strict=True) for _ in calls]
     write_table(
         folder / "solution.csv", {"filename": filename, "timestamp": number_text(time), "label": ["up"] * len(time)}
     )
     write_table(folder / "sample_submission.csv", {"filename": [], "timestamp": []})
+
+
+def _make(
+    seed: int, split: int, files: list[Path], background: Background | None, scenes: SceneOptions, number: int
+) -> np.ndarray:
+    """Write a recording; returns (n, 2) start and end of each call in seconds."""
+    waters, rate = (BAY, scenes.rate) if split == TRAIN else (GULF, scenes.test_rate)
+    rng = stream(seed, split, number)
+    per_hour = 0.0 if rng.random() < scenes.quiet else scenes.calls
+    if background is None:
+        samples, calls = record(rng, waters, scenes.seconds, rate, per_hour, scenes.clear)
+    else:
+        samples, calls = add_upcalls(rng, background.excerpt(rng, scenes.seconds, rate), rate, per_hour, scenes.clear)
+    make_folder(files[number].parent)
+    write_wav(files[number], samples, rate)
+    return calls
 
 
 def _check(scenes: SceneOptions) -> None:

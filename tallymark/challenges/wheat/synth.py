@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from tallymark.core import options
 from tallymark.core.options import Fraction, bounded
+from tallymark.core.parallel import in_threads
 from tallymark.io.tables import write_table
 from tallymark.synthetic.field.plots import STYLES, Plot, photograph, prepare
 from tallymark.synthetic.names import check_side, hex_names
@@ -65,27 +67,38 @@ def write(folder: Path, items: int, seed: int, scenes: SceneOptions) -> None:
     used = sorted({*places[TRAIN], *places[TEST]})
     styles = [STYLES[style] for style in (*SOURCES.values(), *FOREIGN.values())]
 
-    def sow(number: int) -> Plot:
-        return prepare(stream(seed, PLOTS, used[number]), styles[used[number]], scenes.size)
+    def sow(place: int) -> Plot:
+        return prepare(stream(seed, PLOTS, place), styles[place], scenes.size)
 
-    plots = dict(zip(used, make_each(len(used), sow, "growing wheat"), strict=True))
-
-    def shoot(split: int, path: Path, number: int) -> _Shot:
-        rng = stream(seed, split, number)
-        place = places[split][number]
-        image, boxes = photograph(rng, plots[place], bare=rng.random() < scenes.empty)
-        save_jpeg(path, image, int(rng.integers(85, 96)))
-        return _Shot(NAMES[place], boxes)
+    plots = dict(zip(used, in_threads(sow, used, "growing wheat"), strict=True))
 
     def shoot_all(split: int, name: str, count: int) -> tuple[list[str], list[_Shot]]:
         (folder / name).mkdir(parents=True, exist_ok=True)
         ids = hex_names(seed, split, count)
-        return ids, make_each(count, lambda n: shoot(split, folder / name / f"{ids[n]}.jpg", n), f"{name} photographs")
+        files = [folder / name / f"{one}.jpg" for one in ids]
+        shoot = partial(_shoot, (seed, split), files, places[split], plots, scenes.empty)
+        return ids, make_each(count, shoot, f"{name} photographs")
 
     _write_boxes(folder / "train.csv", *shoot_all(TRAIN, "train", items - tests), scenes.size, False)
     ids, shots = shoot_all(TEST, "test", tests)
     _write_boxes(folder / "solution.csv", ids, shots, scenes.size, True)
     write_table(folder / "sample_submission.csv", {"image_id": ids, "PredictionString": [PLACEHOLDER] * tests})
+
+
+def _shoot(
+    path: tuple[int, int],
+    files: Sequence[Path],
+    places: Sequence[int],
+    plots: Mapping[int, Plot],
+    empty: float,
+    number: int,
+) -> _Shot:
+    """Write a photograph of the plot at its place. path: of the random streams. empty: probability of no head."""
+    rng = stream(*path, number)
+    place = places[number]
+    image, boxes = photograph(rng, plots[place], bare=rng.random() < empty)
+    save_jpeg(files[number], image, int(rng.integers(85, 96)))
+    return _Shot(NAMES[place], boxes)
 
 
 def _place(seed: int, split: int, number: int, foreign: float) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import cv2
 import numpy as np
 
+from tallymark.core.parallel import in_threads
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Cuboids
@@ -96,7 +98,7 @@ class Drive:
 
 
 Save = Callable[[str, bytes], None]
-"""Writes a file, given its name in the tables and its content."""
+"""Writes a file, given its name in the tables and its content; a function that can be carried to other processes."""
 
 
 def record_drives(
@@ -106,8 +108,9 @@ def record_drives(
 
     path: prefix of the random streams (seed, …). what: title of the progress bars.
     """
-    drives = make_each(-(-samples // length), lambda k: make_drive((*path, k), length, traffic, rig), f"{what} streets")
-    frames = make_each(samples, lambda k: record(drives[k // length], k % length, rig.lidar, save), f"{what} samples")
+    numbers = range(-(-samples // length))
+    drives = in_threads(lambda k: make_drive((*path, k), length, traffic, rig), numbers, f"{what} streets")
+    frames = make_each(samples, partial(_record_sample, drives, length, rig.lidar, save), f"{what} samples")
     return drives, [frames[at : at + length] for at in range(0, samples, length)]
 
 
@@ -138,6 +141,10 @@ def make_drive(path: tuple[int, ...], frames: int, traffic: float, rig: Rig) -> 
     second = rng.uniform(8, 18) * 3600
     start = round((FIRST_DAY + 86400.0 * day + second) * 1e6, 1)
     return Drive(path, f"a{rng.integers(4, 120):03d}", start, street, home, tuple(sensors))
+
+
+def _record_sample(drives: Sequence[Drive], length: int, lidar: Lidar, save: Save, number: int) -> Frame:
+    return record(drives[number // length], number % length, lidar, save)
 
 
 def record(drive: Drive, frame: int, lidar: Lidar, save: Save) -> Frame:
