@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _MODULES = {
+    "tallymark.api.bench": ("bench",),
     "tallymark.api.board": ("board",),
     "tallymark.api.check": ("check",),
     "tallymark.api.data": ("explore", "folds", "read", "synth"),
@@ -24,7 +25,10 @@ _MODULES = {
     "tallymark.api.kit": ("kit",),
     "tallymark.api.metrics": ("export_metrics",),
     "tallymark.api.new": ("new",),
-    "tallymark.api.models": ("find_models", "find_preset", "open_model", "predict", "train"),
+    "tallymark.api.models": ("find_models", "find_preset", "open_model"),
+    "tallymark.api.predict": ("predict",),
+    "tallymark.api.quantize": ("quantize",),
+    "tallymark.api.train": ("train",),
     "tallymark.api.predictions": ("read_predictions",),
     "tallymark.api.public_split": ("public_private",),
     "tallymark.api.report": ("export_report", "report"),
@@ -32,6 +36,8 @@ _MODULES = {
         "by_distance", "compare", "convert", "read_submission", "read_truth", "repair", "score", "write",
     ),
     "tallymark.api.tune": ("tune",),
+    "tallymark.api.watch": ("watch",),
+    "tallymark.core.engines.choice": ("EngineChoice",),
     "tallymark.core.problems": ("BadInput", "Problem"),
     "tallymark.core.recipe": ("Recipe",),
     "tallymark.core.registry": ("Challenge", "challenge", "challenge_names"),
@@ -50,6 +56,7 @@ __all__ = [
     "Catalog",
     "Challenge",
     "Cuboids",
+    "EngineChoice",
     "Events",
     "Items",
     "Labels",
@@ -59,6 +66,7 @@ __all__ = [
     "Recipe",
     "RotatedBoxes",
     "Score",
+    "bench",
     "board",
     "by_distance",
     "challenge",
@@ -88,6 +96,7 @@ __all__ = [
     "open_model",
     "predict",
     "public_private",
+    "quantize",
     "read",
     "read_predictions",
     "read_submission",
@@ -99,10 +108,12 @@ __all__ = [
     "synth",
     "train",
     "tune",
+    "watch",
     "write",
 ]
 
 if TYPE_CHECKING:
+    from tallymark.api.bench import bench
     from tallymark.api.board import board
     from tallymark.api.check import check
     from tallymark.api.data import explore, folds, read, synth
@@ -122,13 +133,18 @@ if TYPE_CHECKING:
     from tallymark.api.fuse import fuse
     from tallymark.api.kit import kit
     from tallymark.api.metrics import export_metrics
-    from tallymark.api.models import find_models, find_preset, open_model, predict, train
+    from tallymark.api.models import find_models, find_preset, open_model
     from tallymark.api.new import new
+    from tallymark.api.predict import predict
     from tallymark.api.predictions import read_predictions
     from tallymark.api.public_split import public_private
+    from tallymark.api.quantize import quantize
     from tallymark.api.report import export_report, report
     from tallymark.api.score import by_distance, compare, convert, read_submission, read_truth, repair, score, write
+    from tallymark.api.train import train
     from tallymark.api.tune import tune
+    from tallymark.api.watch import watch
+    from tallymark.core.engines.choice import EngineChoice
     from tallymark.core.problems import BadInput, Problem
     from tallymark.core.recipe import Recipe
     from tallymark.core.registry import Challenge, challenge, challenge_names

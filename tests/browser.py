@@ -24,6 +24,9 @@ LOCAL = ("file:", "data:", "blob:")
 FLAGS = [
     "--no-sandbox",
     "--disable-background-networking",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",  # a page that counts as hidden gets no frames
+    "--disable-renderer-backgrounding",
     "--disable-component-update",
     "--disable-default-apps",
     "--disable-sync",
@@ -61,7 +64,7 @@ def browser(chromium: Browser) -> Iterator[OpenPage]:
             viewport = {"width": size[0], "height": size[1]}
             context = contexts.enter_context(chromium.new_context(viewport=viewport, accept_downloads=True, **options))
             page = context.new_page()
-            page.set_default_timeout(10_000)
+            page.set_default_timeout(30_000)  # frames are drawn by the CPU, beside other tests
             watch(page, complaints)
             page.goto(path.as_uri() + fragment)
             return page
@@ -70,7 +73,7 @@ def browser(chromium: Browser) -> Iterator[OpenPage]:
     assert not complaints, "\n".join(complaints)
 
 
-def until(page: Page, holds: Callable[[], bool], seconds: float = 10) -> None:
+def until(page: Page, holds: Callable[[], bool], seconds: float = 30) -> None:
     """Wait for something to hold. The policy of pages forbids the expressions of `wait_for_function`."""
     stop = time.monotonic() + seconds
     while not holds():

@@ -5,6 +5,8 @@ import os
 # Before NumPy, torch and ONNX Runtime are imported: on a busy machine, two threads of one training wait for each other.
 for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
+# No test depends on which runtime is the fastest here, or on what was remembered of that; subprocesses too.
+os.environ["TALLYMARK_RUNTIME"] = "onnxruntime"
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from rich.console import Console
 
 from tallymark.cli import demo
+from tallymark.core.engines import local, mapping
 from tallymark.io import retries
 from tests.browser import browser, chromium
 from tests.sets import make_once, sets
@@ -32,6 +35,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that cannot be read are tried again at once, and not for seconds."""
     monkeypatch.setattr(retries, "DELAYS", (0.0, 0.01))
     monkeypatch.setattr(retries._Failures, "in_a_row", 0)
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands start no worker processes by themselves, where nothing could be replaced for a test."""
+    for module in (local, mapping):
+        monkeypatch.setattr(module, "START_AFTER", float("inf"))
 
 
 SHORTER = {"lyft": 6, "ships": 14, "wheat": 30, "upcalls": 8, "food": 6}

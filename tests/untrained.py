@@ -21,10 +21,10 @@ SMALL: dict[str, dict[str, object]] = {
 NAMES = {"food": ("0", "1", "2", "3"), "lyft": CLASSES}
 
 
-def untrained(name: str, path: Path, **changes: object) -> Path:
-    """Write a model of a challenge that was never trained."""
+def untrained(name: str, path: Path, *, half: bool = False, **changes: object) -> Path:
+    """Write a model of a challenge that was never trained. half: with weights in half precision."""
     recipe = find_preset(name, "tiny").replace(width=4, neck=8, tta=1, weights="none", **(SMALL[name] | changes))
     classes = NAMES.get(name, ())
     network = make_network(recipe, max(len(classes), 1), head_groups_of(recipe, classes)).eval()
-    export(network, ModelMetadata(name, recipe, classes, {}), path)
+    export(network, ModelMetadata(name, recipe, classes, {}), path, half=half)
     return path

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -60,9 +60,14 @@ def export_objects(result: PredictionResult, path: PathLike, *, gsd: float | Non
     gsd: (images) ground sampling distance in metres per pixel, for sizes in metres.
     """
     _check_supported(result.recipe, *(() if gsd is None else ("gsd",)))
+    return _write(path, object_table(result, gsd))
+
+
+def object_table(result: PredictionResult, gsd: float | None) -> pl.DataFrame:
+    """The table that `export_objects` writes."""
     if _predicts_events(result.recipe):
-        return _write(path, list_calls(result.predictions, result.catalog.clock))
-    return _write(path, measure_objects(result.counted, gsd))
+        return list_calls(result.predictions, result.catalog.clock)
+    return measure_objects(result.counted, gsd)
 
 
 def export_days(result: PredictionResult, path: PathLike) -> pl.DataFrame:
@@ -105,7 +110,7 @@ def export_clips(result: PredictionResult, folder: PathLike, *, per_kind: int = 
     _check_supported(result.recipe, "clips")
     config = spectrogram_config(cast(AudioRecipe, result.recipe))
     threshold = result.recipe.score_threshold
-    objects, problems = result.candidates.objects, result.problems
+    objects, problems = result.candidates.load().objects, result.problems
     with filling(folder) as unfinished:
         return write_clips(
             result.catalog,
@@ -133,7 +138,7 @@ def export_drawings(result: PredictionResult, folder: PathLike) -> list[Path]:
 
 def export_candidates(result: PredictionResult, path: PathLike) -> None:
     """Write every candidate with its score, before thresholds, as a Parquet file that `read_predictions` reads."""
-    write_candidates(result.candidates, path, replace(result.metadata, recipe=result.recipe))
+    write_candidates(result.candidates.load(), path, replace(result.metadata, recipe=result.recipe))
 
 
 def summarize(result: PredictionResult, *, gsd: float | None = None) -> dict[str, float | None]:
@@ -179,7 +184,7 @@ class Exports:
     candidates: Path | None = None
     report: Path | None = None
     formats: tuple[tuple[str, Path], ...] = ()
-    rule_options: Mapping[str, Any] = field(default_factory=dict)
+    rule_options: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def paths(self) -> dict[str, Path]:

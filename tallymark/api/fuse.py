@@ -31,6 +31,7 @@ from tallymark.scoring.compare import Comparison, compare_scores
 from tallymark.scoring.score import Score
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from rich.console import Console
 
 ALONE = {"iou": 1.0, "seconds": 0.0}
@@ -192,7 +193,12 @@ def fuse(
 
 
 def _tuned(
-    what: Challenge, inputs: FusionInputs, truth: PathLike, rule_options: Any, given: Mapping[str, Any], seed: int
+    what: Challenge,
+    inputs: FusionInputs,
+    truth: PathLike,
+    rule_options: DataclassInstance,
+    given: Mapping[str, object],
+    seed: int,
 ) -> Fusion:
     """The ensemble with the best settings, and what it gains over the best of its members."""
     ensemble = inputs.ensemble
@@ -221,7 +227,7 @@ def _tuned(
 
 
 def _answers(
-    what: Challenge, truth: PathLike, rule_options: Any, ensemble: Ensemble
+    what: Challenge, truth: PathLike, rule_options: DataclassInstance, ensemble: Ensemble
 ) -> tuple[Annotations[Any], list[str]]:
     """The truth of the items of an ensemble, and a note if there are others."""
     problems = Problems()

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,9 @@ from tallymark.inference.run import HELD_OUT
 from tallymark.io.regular import read_regular
 from tallymark.scoring.alignment import fit_items
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 FLOOR = 0.25
 """Candidates below this share of their own score threshold are left out: no number of votes makes them an object."""
 
@@ -45,7 +48,7 @@ class FusionInputs:
     notes: tuple[str, ...] = ()
 
 
-def read_inputs(what: Challenge, files: Sequence[PathLike], rule_options: Any) -> FusionInputs:
+def read_inputs(what: Challenge, files: Sequence[PathLike], rule_options: DataclassInstance) -> FusionInputs:
     """Read the files of an ensemble; a `BadInput` with all that does not go together."""
     if len(files) < 2:
         found = "1 file" if files else "no file"
@@ -85,7 +88,9 @@ def read_inputs(what: Challenge, files: Sequence[PathLike], rule_options: Any) -
     return FusionInputs(Ensemble(tuple(members), finish, scored), tuple(own), group, tuple(notes))
 
 
-def _read_submission(what: Challenge, path: PathLike, rule_options: Any, problems: Problems) -> Annotations[Any] | None:
+def _read_submission(
+    what: Challenge, path: PathLike, rule_options: DataclassInstance, problems: Problems
+) -> Annotations[Any] | None:
     if Path(path).is_dir():
         return None  # a run, whose problems are known
     predicted = what.dialect.read(path, rule_options, problems)
@@ -155,7 +160,7 @@ def _aligned(
     member: Member,
     stored: StoredCandidates | None,
     items: Items,
-    rule_options: Any,
+    rule_options: DataclassInstance,
     problems: Problems,
 ) -> Member:
     """A member under the items of the ensemble; unknown and missing ids are problems, unless the options say so."""
@@ -176,7 +181,7 @@ def _check_sizes(
     what: Challenge,
     files: Sequence[PathLike],
     stored: Sequence[StoredCandidates | None],
-    rule_options: Any,
+    rule_options: DataclassInstance,
     problems: Problems,
 ) -> None:
     """Report items of one id and two sizes: they are not the same ones."""

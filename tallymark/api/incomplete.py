@@ -1,4 +1,6 @@
-"""Outputs that lack items which could not be read: a journal remembers them, and the same command replaces them."""
+"""Outputs that a journal remembers, so that the same command may replace them: those that lack items which could not
+be read, and those of a command that was killed while it wrote them.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,16 @@ NAME = "incomplete.json"
 Outputs = Iterable[Path | None]
 
 
+def remember_planned(journal: Path, outputs: Outputs) -> None:
+    """Note which outputs are going to be written: those that are new, or incomplete by an earlier command."""
+    given = [path for path in outputs if path is not None]
+    replaced = incomplete_outputs(journal, given)
+    planned = {_name(path): None for path in given if path in replaced or not path.exists()}
+    with suppress(OSError, BadInput):  # then the next command asks for --force
+        if planned:
+            write_json(journal / NAME, planned)
+
+
 def remember_incomplete(journal: Path, outputs: Outputs) -> None:
     """Note what was written without some items; without outputs, that there is nothing incomplete any more."""
     written = {_name(path): _stamp(path) for path in outputs if path is not None}
@@ -27,13 +39,14 @@ def remember_incomplete(journal: Path, outputs: Outputs) -> None:
 
 
 def incomplete_outputs(journal: Path | None, outputs: Outputs) -> list[Path]:
-    """Those outputs that lack items, and are still as they were written."""
+    """Those outputs that lack items, and are still as they were written, or whose command did not come to its end."""
     if journal is None or not (journal / NAME).is_file():
         return []
     known = read_json(journal / NAME, Problems())
     if not isinstance(known, dict):
         return []
-    return [path for path in outputs if path is not None and known.get(_name(path), []) == _stamp(path) != []]
+    given = [path for path in outputs if path is not None]
+    return [path for path in given if known.get(_name(path), []) in (None, _stamp(path)) and path.exists()]
 
 
 def _name(path: Path) -> str:

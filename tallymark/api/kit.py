@@ -74,7 +74,7 @@ def kit(model: PathLike, out: PathLike, *, minutes: float | None = None, python:
     if folder.exists() and (not folder.is_dir() or holds_files(folder)):
         raise BadInput(Problem("not_empty", str(out), "files", "a new or empty folder", "name a new folder"))
     models = find_models(model)
-    what = challenge(open_model(model).metadata.challenge)
+    what = challenge(open_model(model, "onnxruntime").metadata.challenge)
     packages = _packages(what)
     with filling(folder) as unfinished:
         _fill(unfinished, what, models, Path(model), packages, minutes, python)

@@ -32,6 +32,8 @@ from tallymark.scoring.baseline import beside_baseline
 from tallymark.scoring.score import Score
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from tallymark.training.train import TrainingResult
 
 LOWEST = 0.25
@@ -115,13 +117,13 @@ def export_report(
     *,
     figures: PathLike | None = None,
     scenes: int = SCENES,
-    rule_options: Mapping[str, Any] | None = None,
+    rule_options: Mapping[str, object] | None = None,
 ) -> Problems:
     """Write the report of a prediction, with its score where the items are labelled; returns what was not drawn."""
     what = challenge(result.metadata.challenge)
     catalog = result.catalog
     given = dict(rule_options or {})
-    predicted, threshold = shown_predictions(result.candidates, result.recipe)
+    predicted, threshold = shown_predictions(result.candidates.load(), result.recipe)
     predicted = replace(predicted, classes=result.predictions.classes, items=catalog.items)
     truth, notes = None, list(result.notes)
     labelled = catalog.labelled
@@ -140,7 +142,7 @@ def export_report(
 
 
 def report_training(
-    name: str, result: TrainingResult, path: PathLike, rule_options: Mapping[str, Any], *, scenes: int = SCENES
+    name: str, result: TrainingResult, path: PathLike, rule_options: Mapping[str, object], *, scenes: int = SCENES
 ) -> Problems:
     """Write the report of the held-out predictions of a training."""
     what = challenge(name)
@@ -231,7 +233,7 @@ def _align(
     return truth.reindex(items), predicted.reindex(items), notes
 
 
-def _official_rule(what: Challenge, rule_options: Any) -> Rule:
+def _official_rule(what: Challenge, rule_options: DataclassInstance) -> Rule:
     return _beside(what, lambda truth, predicted: what.score(truth, predicted, rule_options))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,9 @@ from tallymark.inference.predictor import PredictionResult
 from tallymark.io.archives import is_folder
 from tallymark.io.folders import open_folder, split_of_path, tables_at
 from tallymark.submission.sample import Sample, find_samples, read_sample
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +88,7 @@ def _with_common_labels(
 ) -> tuple[Annotations[Any], str]:
     """With a ranking for items that were not read: by the mean probabilities of those that were."""
     classes = len(result.metadata.classes)
-    mean = result.candidates.probabilities.mean(axis=0) if len(result.catalog) else np.zeros(classes)
+    mean = result.candidates.load().probabilities.mean(axis=0) if len(result.catalog) else np.zeros(classes)
     label = np.argsort(-mean, kind="stable")[:TOP_K]
     labels = np.concatenate([rows.labels, np.tile(label, len(unread))])
     shapes = rows.shapes.concat(type(rows.shapes)(np.tile(label, len(unread))))
@@ -101,7 +104,7 @@ def expected_rows(
     catalog: Catalog,
     folder: Path,
     given: Path | None,
-    rule_options: Any,
+    rule_options: DataclassInstance,
     *,
     by_default: bool,
 ) -> ExpectedRows | None:
@@ -134,12 +137,12 @@ def expected_rows(
     return ExpectedRows(catalog, sample)
 
 
-def _read(what: Challenge, path: Path, rule_options: Any) -> Sample:
+def _read(what: Challenge, path: Path, rule_options: DataclassInstance) -> Sample:
     problems = Problems()
     return problems.checked(read_sample(what.dialect, path, rule_options, problems))
 
 
-def _samples_of(what: Challenge, folder: Path, rule_options: Any, catalog: Catalog) -> list[Sample]:
+def _samples_of(what: Challenge, folder: Path, rule_options: DataclassInstance, catalog: Catalog) -> list[Sample]:
     """The sample submissions in a folder; those beside a test folder, if they name some of its items."""
     listed = open_folder(folder, Problems())
     paths = [] if listed is None else find_samples(listed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tallymark.api.report import report_training
 from tallymark.detector.coders import CODERS
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 REPORT = "report.html"
 """The page about the held-out predictions of a training."""
+SCENES = 24
+"""Its pictures: three of each kind. `tallymark report` draws more of the same predictions."""
 
 
-def write_reports(name: str, result: TrainingResult, rule_options: Mapping[str, Any]) -> None:
+def write_reports(name: str, result: TrainingResult, rule_options: Mapping[str, object]) -> None:
     """The report on held-out predictions, the label errors of a classifier, the recall curve of an event detector."""
-    report_training(name, result, result.run.folder / REPORT, rule_options)
+    report_training(name, result, result.run.folder / REPORT, rule_options, scenes=SCENES)
     if CODERS[result.tuning.recipe.task].ranked:
         _write_label_errors(result)
     if result.curve is not None:

@@ -107,7 +107,7 @@ def tune(
     data: PathLike | None = None,
     exclude: PathLike | None = None,
     write: bool = False,
-    rule_options: Mapping[str, Any] | None = None,
+    rule_options: Mapping[str, object] | None = None,
     **recipe: object,
 ) -> TunedRun:
     """Tune thresholds, NMS overlap and mask scale of a run again by the official rule, without inference.
@@ -176,7 +176,7 @@ def _truth(
     data: PathLike | None,
     exclude: PathLike | None,
     stored: StoredCandidates,
-    given: Mapping[str, Any],
+    given: Mapping[str, object],
 ) -> tuple[Annotations[Any], Rule]:
     """The truth of the held-out items, and the rule, from the data of the training."""
     known = run.facts.get("data")
@@ -200,7 +200,7 @@ def _truth(
     return truth.reindex(items), rule
 
 
-def _write(result: TunedRun, what: Challenge, stored: StoredCandidates, given: Mapping[str, Any]) -> TunedRun:
+def _write(result: TunedRun, what: Challenge, stored: StoredCandidates, given: Mapping[str, object]) -> TunedRun:
     """Write the tuned settings into the run: all files, or none of them."""
     folder, held_out = result.run.folder, result.held_out
     models = {path: read_model(path) for path in result.run.models}

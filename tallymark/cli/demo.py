@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from tallymark.api import models
 from tallymark.api.check import check
 from tallymark.api.data import explore, parse_scene_options, synth
 from tallymark.api.exports import export_candidates
+from tallymark.api.predict import predict
 from tallymark.api.report import report
 from tallymark.api.score import score
+from tallymark.api.train import train
 from tallymark.core.console import show_problems, show_table
 from tallymark.core.humanize import plural
 from tallymark.core.options import SceneOptions
@@ -123,8 +124,8 @@ def _train_and_score(
             shutil.rmtree(trained)
     _print(console, f"training {trained} (preset tiny)")
     # Tiny networks gain nothing from a second thread, and lose a lot where another process uses that core.
-    models.train(what.name, data, trained, preset="tiny", threads=1, rule_options=rule_options, **recipe)
-    predicted = models.predict(trained, data, submission, rule_options=rule_options)
+    train(what.name, data, trained, preset="tiny", threads=1, rule_options=rule_options, **recipe)
+    predicted = predict(trained, data, submission, rule_options=rule_options)
     checked = check(what.name, submission, against=data, **rule_options)
     checked.problems.raise_if_any()
     _print(console, f"{submission}: valid, {checked.counts}")

@@ -7,7 +7,21 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli import board, data, fuse, kit, metrics, models, report, scores, tune
+from tallymark.cli import (
+    bench,
+    board,
+    data,
+    fuse,
+    kit,
+    metrics,
+    predict,
+    quantize,
+    report,
+    scores,
+    train,
+    tune,
+    watch,
+)
 from tallymark.cli.options import problems_as_output
 from tallymark.cli.score_options import RuleCommand, ScoreCommand
 from tallymark.cli.streams import final_code, open_streams
@@ -52,13 +66,16 @@ app.command("export-metrics")(metrics.export_metrics)
 app.command(cls=RuleCommand)(data.explore)
 app.command(cls=RuleCommand)(data.folds)
 app.command()(data.synth)
-app.command(cls=RuleCommand)(models.train)
-app.command(cls=RuleCommand)(models.predict)
+app.command(cls=RuleCommand)(train.train)
+app.command(cls=RuleCommand)(predict.predict)
+app.command()(watch.watch)
+app.command(cls=RuleCommand)(bench.bench)
 app.command(cls=RuleCommand)(tune.tune)
+app.command(cls=RuleCommand)(quantize.quantize)
 app.command(cls=RuleCommand)(fuse.fuse)
 app.command(cls=ScoreCommand)(report.report)
 app.command()(kit.kit)
-app.command()(models.demo)
+app.command()(train.demo)
 app.command()(data.new)
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tallymark.cli.options import (
+    Address,
     Against,
+    Engine,
     Exclude,
     Force,
     Images,
@@ -17,8 +19,10 @@ from tallymark.cli.options import (
     Rule,
     Submission,
     Truth,
+    Workers,
     assignments_of,
     choice_of,
+    engine_of,
     print_json,
     problems_as_output,
 )
@@ -62,6 +66,9 @@ def check(
     exclude: Exclude = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write every problem to this CSV file.")] = None,
     force: Force = False,
+    engine: Engine = "local",
+    workers: Workers = None,
+    address: Address = None,
     rule: Rule = None,
     json_: Json = False,
 ) -> None:
@@ -77,7 +84,8 @@ def check(
         from tallymark.core.planned_outputs import refuse_outputs
 
         refuse_outputs([out], inputs=[path, against, exclude], force=force)
-        checked = run_check(challenge, path, against=against, exclude=exclude, **assignments_of(rule))
+        chosen = engine_of(engine, workers, address)
+        checked = run_check(challenge, path, against=against, exclude=exclude, engine=chosen, **assignments_of(rule))
         if out is not None:
             from tallymark.io.tables import write_frame
 

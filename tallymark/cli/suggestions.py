@@ -14,7 +14,7 @@ FIELDS = {
     "cut": "score_threshold", "min_score": "score_threshold", "score_thr": "score_threshold",
     "thresh": "score_threshold", "threshold": "score_threshold",
     "iou": "nms_iou", "iou_thres": "nms_iou", "nms": "nms_iou", "nms_threshold": "nms_iou",
-    "img": "image_size", "img_size": "image_size", "imgsz": "image_size", "resolution": "image_size",
+    "img": "image_size", "img_size": "image_size", "imgsz": "image_size",
     "size": "image_size", "batch": "batch_size", "bs": "batch_size", "epoch": "epochs", "num_epochs": "epochs",
     "lr": "learning_rate", "lr0": "learning_rate", "wd": "weight_decay", "augment": "tta", "arch": "backbone",
     "encoder": "backbone", "model": "backbone", "pretrained": "weights", "checkpoint": "weights",

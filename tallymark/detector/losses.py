@@ -16,13 +16,13 @@ DICE_SMOOTHING = 16.0
 
 def focal(logits: Tensor, heatmap: Tensor) -> Tensor:
     """Focal loss of a heatmap, with less weight on background near a peak (Law and Deng 2018: CornerNet)."""
-    log_positive = functional.logsigmoid(logits)
-    log_negative = functional.logsigmoid(-logits)
-    probability = logits.sigmoid()
-    peak = (heatmap >= 1).to(logits.dtype)
-    positive = peak * (1 - probability) ** 2 * log_positive
-    negative = (1 - peak) * (1 - heatmap) ** 4 * probability**2 * log_negative
-    return -(positive + negative).sum() / peak.sum().clamp(min=1)
+    heatmap = heatmap.contiguous(memory_format=torch.channels_last)  # as convolutions leave the logits
+    peaks = heatmap >= 1
+    at_peaks = logits[peaks]  # few: everything else is background, whose weight is 0 there
+    positive = (1 - at_peaks.sigmoid()).square() * functional.softplus(-at_peaks)
+    background = (1 - heatmap).square().square()
+    negative = background * logits.sigmoid().square() * functional.softplus(logits)
+    return (positive.sum() + negative.sum()) / peaks.sum().clamp(min=1)
 
 
 def giou(values: Tensor, targets: Tensor) -> Tensor:

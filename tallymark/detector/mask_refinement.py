@@ -105,8 +105,7 @@ def _distinct(predicted: RotatedBoxes) -> np.ndarray:
     """Of rectangles by falling score, those that are no duplicate of one before them."""
     kept: list[int] = []
     for k in range(len(predicted)):
-        others = np.array(kept, np.int64)
-        own = np.full(len(kept), k)
+        others, own = np.array(kept, np.int64), np.full(len(kept), k)
         intersection, union = predicted.overlap(predicted, own, others)
         if (intersection <= DUPLICATE_IOU * union).all():
             kept.append(k)
@@ -119,7 +118,7 @@ def _fit_rectangles(
     """Rectangles fitted to a component: each cell belongs to the nearest one, in units of its sides."""
     rows = np.stack(predicted.columns, 1)
     fit = np.zeros(len(predicted))
-    for _ in range(ITERATIONS):
+    for _ in range(ITERATIONS if len(rows) > 1 else 1):  # one rectangle has all cells from the beginning
         distance = np.stack([_distance(row, x, y) for row in rows])
         owner = distance.argmin(axis=0)
         for k in range(len(rows)):

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tallymark.core.outputs import replacing
+from tallymark.core.outputs import write_bytes
 from tallymark.core.problems import BadInput, Problem, Problems, clip
 from tallymark.data.items import Items
 from tallymark.inference.candidate_columns import SHAPE, candidates_of_columns, shape_fields
@@ -84,8 +84,9 @@ def write_candidates(
     columns |= {name: getattr(objects.shapes, name) for name in shape_fields(metadata.recipe)}
     table = of_items.join(pl.DataFrame(columns), on="at", how="left", maintain_order="left_right").drop("at")
     facts = ModelMetadata(metadata.challenge, metadata.recipe, metadata.classes).text()
-    with replacing(path) as unfinished:
-        table.write_parquet(unfinished, metadata={KEY: facts})
+    data = BytesIO()  # polars says what went wrong with a file, but not which error of the system it was
+    table.write_parquet(data, metadata={KEY: facts})
+    write_bytes(path, data.getbuffer())
 
 
 def read_candidates(path: str | Path, problems: Problems) -> StoredCandidates | None:

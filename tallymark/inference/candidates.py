@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from tallymark.data.annotations import Annotations, concat_items
 from tallymark.data.items import Items
+
+
+class CandidateSource(Protocol):
+    """Candidates in memory or on disk; size and presence are always at hand."""
+
+    @property
+    def items(self) -> Items: ...
+    @property
+    def size(self) -> np.ndarray: ...
+    @property
+    def presence(self) -> np.ndarray: ...
+    @property
+    def readable(self) -> np.ndarray: ...
+
+    def select(self, index: np.ndarray) -> Self:
+        """Those of the items with these numbers, in this order."""
+
+    def parts(self) -> Iterator[Candidates]:
+        """The candidates of some items at a time, in order."""
+
+    def load(self) -> Candidates:
+        """All of them, in memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +61,13 @@ class Candidates:
     def probabilities(self) -> np.ndarray:
         """(n, classes), where every class is a candidate of every item."""
         return self.objects.scores.reshape(len(self.items), -1)
+
+    def parts(self) -> Iterator[Candidates]:
+        """As `CandidateSource.parts`: all of them as one."""
+        yield self
+
+    def load(self) -> Candidates:
+        return self
 
     def select(self, index: np.ndarray) -> Candidates:
         """Those of the items with these numbers, in this order."""

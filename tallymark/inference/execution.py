@@ -1,11 +1,10 @@
-"""How inference uses the machine: the one place that decides about threads and what is done ahead."""
+"""How inference uses the machine: the one place that decides about processes, threads and what is done ahead."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from tallymark.inference.time_limit import TimeLimit
-from tallymark.modalities.base import Modality
 
 MAX_CONCURRENT = 8
 """Tiles inferred side by side, at most: more cannot be read in the same time, and each takes memory."""
@@ -25,13 +24,11 @@ class Execution:
     limit: TimeLimit = field(default_factory=TimeLimit, compare=False)
 
 
-def plan_execution(modality: Modality, cores: int) -> Execution:
-    """The plan for a modality on so many cores.
+def plan_execution(cores: int) -> Execution:
+    """The plan of a process on so many cores.
 
-    A sweep or a stretch of a recording is too little work to be shared among threads, so that several are inferred
-    side by side, with a thread each; a tile of an image is worked on by all of them. Tiles are not batched: on CPUs a
-    batch takes as long as its tiles one by one.
+    Several tiles are inferred side by side, with a thread each: threads that share a tile wait for each other, and
+    outputs would depend on their number. Tiles are not batched: on CPUs a batch takes as long as its tiles one by one.
     """
-    if modality.concurrent_tiles:
-        return Execution(tile_threads=1, concurrent_tiles=min(cores, MAX_CONCURRENT))
-    return Execution(tile_threads=cores, concurrent_tiles=1)
+    concurrent = min(cores, MAX_CONCURRENT)
+    return Execution(tile_threads=1, concurrent_tiles=concurrent, readers=min(cores, 2), prefetch=2 + concurrent)

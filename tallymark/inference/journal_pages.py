@@ -19,7 +19,10 @@ from tallymark.inference.candidate_columns import candidate_columns, candidates_
 from tallymark.inference.candidates import Candidates
 from tallymark.io.regular import read_regular
 
-SUFFIX = ".page"
+PAGE = ".page"
+"""Suffix of pages that are kept."""
+PARTIAL = ".partial"
+"""Suffix of pages that only the run that writes them reads: of items that were read in part."""
 MARK = b"tallymark page 1\n"
 NOT_ARRAYS = (OSError, EOFError, KeyError, TypeError, ValueError, MemoryError, zipfile.BadZipFile)
 """Exceptions of NumPy for bytes that hold other things than our arrays."""

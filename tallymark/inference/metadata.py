@@ -16,6 +16,7 @@ from tallymark.core.stored import a_list, a_mapping, a_number_or_none, a_text
 from tallymark.inference.counting import CountCalibration
 from tallymark.inference.onnx_file import REMEDY
 from tallymark.inference.recall_curve import RecallCurve
+from tallymark.inference.speed import Speeds, check_speeds
 from tallymark.io.json_text import parse_json
 from tallymark.modalities import make_recipe, modality_of
 
@@ -31,6 +32,7 @@ class ModelMetadata:
     event_seconds: the usual length of events, where it is known.
     scale: how the training items were shown, as `Modality.training_scale` gives it.
     counts: how detections are counted, as `CountCalibration.as_dict` gives it.
+    speeds: fields of the recipe for each named speed, where they were measured.
     """
 
     challenge: str
@@ -41,6 +43,7 @@ class ModelMetadata:
     event_seconds: float | None = None
     scale: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[str, Any] = field(default_factory=dict)
+    speeds: Speeds = field(default_factory=dict)
 
     def text(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
@@ -98,10 +101,13 @@ class ModelMetadata:
         with _field("counts"):
             counts = a_mapping(stated.get("counts", {}))
             counting = CountCalibration.of(counts)
+        with _field("speeds"):
+            speeds = a_mapping(stated.get("speeds", {}))
+            check_speeds(speeds, recipe)
         _check_recipe(recipe, name, classes)
         if counting is not None:
             _check_recipe(recipe.replace(**counting.thresholds), name, classes)
-        return cls(name, recipe, classes, facts, recall_curve, event_seconds, scale, counts)
+        return cls(name, recipe, classes, facts, recall_curve, event_seconds, scale, counts, speeds)
 
 
 @contextmanager

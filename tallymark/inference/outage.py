@@ -18,8 +18,6 @@ IN_A_ROW = 20
 TRIED = 5
 """Items that are tried then, from the whole catalog."""
 
-AGAIN = "run the same command again; with --journal FOLDER, it keeps what is done"
-
 
 class Outage:
     """Notices that the folder of a catalog is out of reach, as a share is after its connection is lost.
@@ -27,15 +25,14 @@ class Outage:
     lost: whether it is; from then on, no item is opened.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog
+    def __init__(self) -> None:
         self.lost = False
         self._in_a_row = 0
         self._last = ""
         self._lock = threading.Lock()
 
-    def count(self, bad: BadMedia | None) -> None:
-        """Note that an item was opened, or why it could not be."""
+    def count(self, bad: BadMedia | None, catalog: Catalog) -> None:
+        """Note that an item of a catalog was opened, or why it could not be."""
         if bad is None or not bad.transient:
             self._in_a_row = 0
             return
@@ -44,29 +41,36 @@ class Outage:
                 return
             self._in_a_row += 1
             self._last = bad.found
-            self.lost = self._in_a_row % IN_A_ROW == 0 and not self._within_reach()
+            self.lost = self._in_a_row % IN_A_ROW == 0 and not _within_reach(catalog)
 
-    def _within_reach(self) -> bool:
-        """Whether any of some items can be read: then single files are at fault, and not their folder."""
-        for item in np.unique(np.linspace(0, len(self.catalog) - 1, TRIED).astype(int)).tolist():
-            path = self.catalog.path(item)
-            try:
-                if path is not None:
-                    with open_file(path) as file:
-                        file.read(1)
-                    return True
-            except OSError:
-                continue
-        return False
-
-    def stop_if_lost(self, how: str) -> None:
-        """A `BadInput` if the folder is out of reach. how: to go on when it is back."""
+    def problem(self, catalog: Catalog) -> Problem | None:
+        """That the folder of a catalog is out of reach, if it is."""
         if not self.lost:
-            return
-        found = f"{self._last}, for {plural(self._in_a_row, self.catalog.medium.noun)} in a row"
-        expected = f"a folder whose {self.catalog.medium.noun}s can be read"
-        remedy = f"check the disk or the connection to it, then {how}"
-        raise BadInput(Problem("folder_lost", str(self.catalog.root), found, expected, remedy))
+            return None
+        found = f"{self._last}, for {plural(self._in_a_row, catalog.medium.noun)} in a row"
+        expected = f"a folder whose {catalog.medium.noun}s can be read"
+        remedy = "check the disk or the connection to it"
+        return Problem("folder_lost", str(catalog.root), found, expected, remedy)
+
+    def stop_if_lost(self, catalog: Catalog, how: str) -> None:
+        """A `BadInput` if the folder is out of reach. how: to go on when it is back."""
+        problem = self.problem(catalog)
+        if problem is not None:
+            raise BadInput(replace(problem, remedy=f"{problem.remedy}, then {how}"))
+
+
+def _within_reach(catalog: Catalog) -> bool:
+    """Whether any of some items can be read: then single files are at fault, and not their folder."""
+    for item in np.unique(np.linspace(0, len(catalog) - 1, TRIED).astype(int)).tolist():
+        path = catalog.path(item)
+        try:
+            if path is not None:
+                with open_file(path) as file:
+                    file.read(1)
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def failed_items(catalog: Catalog, problems: Problems) -> np.ndarray:

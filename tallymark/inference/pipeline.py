@@ -24,7 +24,7 @@ from tallymark.detector.tta import tta_transforms
 from tallymark.geometry.poses import Poses, concat_poses, transform_cuboids
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.execution import Execution
-from tallymark.inference.outage import AGAIN, Outage, failed_items, stop_training
+from tallymark.inference.outage import Outage, failed_items, stop_training
 from tallymark.inference.time_limit import LATE
 from tallymark.io.media import READ_FAILED, RESUME, BadMedia
 from tallymark.modalities import modality_of
@@ -69,7 +69,7 @@ def infer(
     title: str = "predicting",
     execution: Execution = SEQUENTIAL,
     plan: InputPlan = AS_TRAINED,
-    how: str = AGAIN,
+    how: str = RESUME,
 ) -> Candidates:
     """The candidates of every item, the mean over models and test-time augmentations, with a progress bar.
 
@@ -78,7 +78,7 @@ def infer(
     classes: their names, for `head_groups`. plan: how each item is shown.
     """
     met = Problems(EVERY)
-    outage = Outage(catalog)
+    outage = Outage()
     with counting(title, len(catalog)) as advance:
         candidates = infer_items(catalog, models, recipe, met, classes, execution, advance, plan, outage)
         failed = failed_items(catalog, met)
@@ -87,7 +87,7 @@ def infer(
             chosen, plan = catalog.select(failed), plan.select(failed)
             again = infer_items(chosen, models, recipe, met, classes, execution, no_step, plan, outage)
             candidates = candidates.replace_items(again)
-    outage.stop_if_lost(how)
+    outage.stop_if_lost(catalog, how)
     problems.merge(met)
     return candidates
 
@@ -126,7 +126,7 @@ def load(
 ) -> Iterator[LoadedItem]:
     """Open each item in turn, some of them ahead. One that cannot be read is a problem, and has no tiles."""
     modality = modality_of(recipe)
-    outage = outage or Outage(catalog)
+    outage = outage or Outage()
 
     def report_late(item: int, found: str) -> None:
         name, remedy = catalog.items.ids[item], "give more minutes, or models and settings that take less"
@@ -141,7 +141,7 @@ def load(
                     return
                 yield one
         except BadMedia as bad:
-            outage.count(bad)
+            outage.count(bad, catalog)
             problems.add(catalog.unread(item, bad))
 
     def open_item(item: int) -> LoadedItem:
@@ -155,10 +155,10 @@ def load(
                 raise plan.failed[item]
             opened = modality.open(catalog, item, recipe if plan.recipes is None else plan.recipes[item])
         except BadMedia as bad:
-            outage.count(bad)
+            outage.count(bad, catalog)
             problems.add(catalog.unread(item, bad))
             return LoadedItem(item, UNREADABLE)
-        outage.count(None)
+        outage.count(None, catalog)
         return LoadedItem(item, opened._replace(tiles=up_to_damage(item, opened.tiles)))
 
     return prefetch(open_item, range(len(catalog)), execution.readers, execution.prefetch)
@@ -203,12 +203,12 @@ def infer_outputs(
 ) -> Iterator[tuple[int, Outputs]]:
     """The outputs themselves, with the number of their item, for parts of a training that need more than candidates."""
     rasterize = modality_of(recipe).rasterizer(recipe)
-    outage = Outage(catalog)
+    outage = Outage()
     with counting(title, len(catalog)) as advance:
         items = load(catalog, recipe, problems, SEQUENTIAL, outage=outage)
         for loaded in tile(items, np.empty((len(catalog), 2)), advance):
             yield loaded.item.number, ensemble(rasterize(loaded.tile.data), models, recipe)
-    outage.stop_if_lost(RESUME)
+    outage.stop_if_lost(catalog, RESUME)
     stop_training(problems)
 
 
@@ -256,3 +256,8 @@ def collect(
         shapes = transform_cuboids(shapes, concat_poses(list(poses.values())), np.searchsorted(list(poses), item))
     objects = Annotations.from_rows(items, item, shapes, label=label.astype(np.int64), score=score, classes=classes)
     return Candidates(objects, size, presence)
+
+
+def unread_candidates(items: Items, recipe: Recipe, classes: tuple[str, ...]) -> Candidates:
+    """The candidates of items that could not be read."""
+    return collect((), items, np.full((len(items), 2), np.nan), recipe, classes)

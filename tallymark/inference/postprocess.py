@@ -8,15 +8,21 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.recipe import Recipe, thresholds_by_class
-from tallymark.data.annotations import Annotations
+from tallymark.data.annotations import Annotations, concat_items
 from tallymark.detector.coders import CODERS
-from tallymark.inference.candidates import Candidates
+from tallymark.inference.candidates import Candidates, CandidateSource
 from tallymark.inference.nms import fuse_overlapping
 
 
 def postprocess(candidates: Candidates, recipe: Recipe) -> Annotations[Any]:
     """The predictions that a recipe's fusion and thresholds leave."""
     return apply_thresholds(fuse(candidates, recipe), recipe)
+
+
+def postprocess_parts(source: CandidateSource, recipe: Recipe, classes: tuple[str, ...]) -> Annotations[Any]:
+    """The same for candidates that may be on disk: some items at a time. classes: names of the labels."""
+    predictions = concat_items([postprocess(part, recipe) for part in source.parts()])
+    return replace(predictions, items=source.items, classes=classes)
 
 
 def fuse(candidates: Candidates, recipe: Recipe) -> Candidates:

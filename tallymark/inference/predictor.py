@@ -8,45 +8,53 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tallymark.core.engines.choice import BY_DEFAULT, EngineChoice
+from tallymark.core.engines.local import LocalEngine
 from tallymark.core.humanize import plural
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems, shorten
 from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
-from tallymark.inference.candidates import Candidates
+from tallymark.inference.candidates import CandidateSource
 from tallymark.inference.counting import CountCalibration
-from tallymark.inference.journal import infer_with_journal
+from tallymark.inference.infer_catalog import infer_catalog
+from tallymark.inference.job import InferenceJob
+from tallymark.inference.journal import Journal
+from tallymark.inference.journal_folder import JournalFolder
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.outage import failed_items
-from tallymark.inference.pipeline import infer
-from tallymark.inference.postprocess import postprocess
+from tallymark.inference.postprocess import postprocess_parts
 from tallymark.inference.probe import probe_with
 from tallymark.inference.recall_curve import OperatingPoint, RecallCurve
 from tallymark.inference.session import Runtime, Session
-from tallymark.inference.time_limit import TimeLimit
+from tallymark.inference.stored_candidates import StoredCandidates
+from tallymark.inference.time_limit import LATE, TimeLimit
 from tallymark.modalities import modality_of
 from tallymark.modalities.base import InputPlan
 
 
 @dataclass(frozen=True, eq=False)
 class PredictionResult:
-    """predictions: what is submitted. candidates: everything above the minimum confidence, before thresholds.
+    """predictions: what is submitted. candidates: everything above the minimum confidence, before thresholds, on disk:
+        `load` has them in memory.
 
     problems: items that could not be read; of kind `read_failed` where the same command may succeed later.
     catalog: the items. metadata: of the models. notes: what the user should know about the result.
     counting: how predictions are counted; None if as they are submitted, because the user chose the threshold or the
         model knows no other.
+    unread: ids of the items that were not read, or only in part.
     """
 
     predictions: Annotations[Any]
-    candidates: Candidates
+    candidates: CandidateSource
     recipe: Recipe
     problems: Problems
     catalog: Catalog
     metadata: ModelMetadata
     notes: tuple[str, ...] = ()
     counting: CountCalibration | None = None
+    unread: tuple[str, ...] = ()
 
     @cached_property
     def counted(self) -> Annotations[Any]:
@@ -54,15 +62,17 @@ class PredictionResult:
         if self.counting is None:
             return self.predictions
         recipe = self.recipe.replace(**self.counting.thresholds)
-        return replace(postprocess(self.candidates, recipe), classes=self.predictions.classes)
+        return postprocess_parts(self.candidates, recipe, self.predictions.classes)
 
 
 class Predictor:
     """One model, or several of one challenge as an ensemble, on so many threads (by default on all free cores)."""
 
-    def __init__(self, models: Sequence[Path], runtime: Runtime = "onnxruntime", threads: int | None = None) -> None:
-        self.sessions = [Session(path, runtime, threads) for path in models]
-        self.metadata: ModelMetadata = self.sessions[0].metadata
+    def __init__(self, models: Sequence[Path], runtime: Runtime = "auto", threads: int | None = None) -> None:
+        opened = Session(models[0], runtime, threads)
+        self.sessions = [opened, *(Session(path, opened.runtime, threads) for path in models[1:])]
+        self.threads = threads
+        self.metadata: ModelMetadata = opened.metadata
         first = _identity(self.metadata)
         for path, session in zip(models, self.sessions, strict=True):
             own = _identity(session.metadata)
@@ -75,60 +85,85 @@ class Predictor:
     def predict(
         self,
         catalog: Catalog,
-        journal: Path | None = None,
+        journal: Path | JournalFolder | None = None,
         limit: TimeLimit | None = None,
         gsd: float | None = None,
+        engine: EngineChoice = BY_DEFAULT,
         **changes: object,
     ) -> PredictionResult:
         """Predict every item of a catalog.
 
         Parameters
         ----------
-        journal: a folder that caches candidates, so that runs resume and thresholds can be changed instantly.
+        journal: a folder that keeps candidates, so that runs resume and thresholds can be changed instantly; by default
+            a temporary one.
         limit: of the time: test-time augmentation is reduced to keep it; then items are left out, as problems.
         gsd: (images) metres of ground per pixel, where the user knows it.
+        engine: where shards of the items are worked on.
         changes: fields of the recipe, such as `tta` or `score_threshold`.
         """
         if "score_threshold" in changes:  # one threshold is meant for all classes
             changes = {"class_thresholds": ""} | changes
         recipe = self.metadata.recipe.replace(**changes)
         refuse_changes(changes, recipe)
-        modality = modality_of(recipe)
-        modality.validate(recipe)
+        modality_of(recipe).validate(recipe)
         problems = Problems(EVERY)
         classes = self.metadata.classes
-        plan = InputPlan() if "image_size" in changes else self._plan_inputs(catalog, gsd)
+        plan = InputPlan() if "image_size" in changes else self.plan_inputs(catalog, gsd, recipe)
         limit = limit or TimeLimit()
         limit.start(len(catalog), recipe.tta)
-        if journal is None:
-            execution = replace(self.sessions[0].execution, limit=limit)
-            candidates = infer(
-                catalog,
-                self.sessions,
-                recipe,
-                problems,
-                classes=classes,
-                execution=execution,
-                plan=plan,
-            )
-        else:
-            candidates = infer_with_journal(journal, catalog, self.sessions, recipe, problems, classes, plan)
+        place = journal or JournalFolder.temporary()
+        place = place if isinstance(place, JournalFolder) else JournalFolder(place)
+        candidates = self._infer(catalog, recipe, plan, place, limit, engine, problems)
         failed = len(failed_items(catalog, problems))
         if failed and failed == len(catalog):
             raise BadInput(problems)
-        predictions = replace(postprocess(candidates, recipe), classes=classes)
+        predictions = postprocess_parts(candidates, recipe, classes)
         chosen = {"score_threshold", "class_thresholds"} & changes.keys()
         counting = None if chosen else CountCalibration.of(self.metadata.counts)
-        notes = (*plan.notes, *limit.notes(catalog.medium.noun, problems))
+        notes = (*filter(None, [self.sessions[0].note]), *plan.notes, *limit.notes(catalog.medium.noun, problems))
         if failed:
             share = f"{failed} of {plural(len(catalog), catalog.medium.noun)}"
             notes += (f"{share} could not be read, and have no predictions",)
-        return PredictionResult(predictions, candidates, recipe, problems, catalog, self.metadata, notes, counting)
+        unread = tuple(dict.fromkeys(problem.item for problem in problems if problem.item and problem.kind != LATE))
+        return PredictionResult(
+            predictions, candidates, recipe, problems, catalog, self.metadata, notes, counting, unread
+        )
 
-    def _plan_inputs(self, catalog: Catalog, gsd: float | None) -> InputPlan:
+    def _infer(
+        self,
+        catalog: Catalog,
+        recipe: Recipe,
+        plan: InputPlan,
+        place: JournalFolder,
+        limit: TimeLimit,
+        engine: EngineChoice,
+        problems: Problems,
+    ) -> StoredCandidates:
+        """The candidates of a catalog, on the pages of a journal."""
+        journal = Journal(place, self.sessions, recipe)
+        first = self.sessions[0]
+        job = InferenceJob(
+            models=[session.path for session in self.sessions],
+            runtime=first.runtime,
+            recipe=recipe,
+            classes=self.metadata.classes,
+            folder=journal.folder,
+            sessions=self.sessions,
+            execution=replace(first.execution, limit=limit),
+        )
+        # A time limit is kept by this process alone, on all cores: no time is lost to the start of others.
+        chosen = LocalEngine(1) if limit.limited else engine.make(self.threads, at_once=journal.interrupted)
+        try:
+            return infer_catalog(journal, catalog, job, chosen, plan, problems)
+        finally:
+            journal.close()
+
+    def plan_inputs(self, catalog: Catalog, gsd: float | None, recipe: Recipe | None = None) -> InputPlan:
         """How each item is shown; by the model's own thresholds, so that others need no new inference."""
-        recipe = self.metadata.recipe
-        probe = probe_with(self.sessions, recipe, self.metadata.classes)
+        own = self.metadata.recipe
+        probe = probe_with(self.sessions, own, self.metadata.classes)
+        recipe = own if recipe is None else recipe.replace(**own.at("postprocessing"))
         return modality_of(recipe).plan_inputs(catalog, recipe, self.metadata.scale, probe, gsd)
 
     def operating_point(self, fp_per_hour: float) -> OperatingPoint:

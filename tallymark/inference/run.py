@@ -46,6 +46,8 @@ TUNING = "tuning.csv"
 SCORE = "score.json"
 PROBLEMS = "problems.csv"
 RECALL = "recall.csv"
+TRAINED_ON = "trained_on.csv"
+"""The list of items that a model was trained on, beside its weights, in the format of a list of exclusions."""
 HELD_OUT = "held_out.parquet"
 HELD_OUT_SUBMISSION = "held_out.csv"
 

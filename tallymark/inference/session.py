@@ -1,57 +1,88 @@
-"""Sessions: model files, run by ONNX Runtime, or by OpenVINO on request."""
+"""Sessions: model files that a runtime has opened, checked before any item is read."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from tallymark.core.problems import BadInput, Problem, shorten
+from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import head_groups_of
-from tallymark.core.resources import free_cores, usable_cores
+from tallymark.core.resources import free_cores, keep_freed_memory
 from tallymark.detector.coders import CODERS
 from tallymark.inference.execution import Execution, plan_execution
 from tallymark.inference.metadata import KEY, ModelMetadata
-from tallymark.inference.onnx_file import REMEDY, read_model
+from tallymark.inference.onnx_file import REMEDY, metadata_text, read_model
+from tallymark.inference.runtimes.base import ModelFile, first_line
+from tallymark.inference.runtimes.choice import REFERENCE, Choice, choose
+from tallymark.inference.runtimes.onnxruntime import open_session
 from tallymark.modalities import modality_of
 from tallymark.modalities.base import Tile
 
-Runtime = Literal["onnxruntime", "openvino"]
-Run = Callable[[np.ndarray], dict[str, np.ndarray]]
+Runtime = Literal["auto", "onnxruntime", "openvino", "openvino-f32"]
+STRUCTURED = 2
+"""Inputs with structures that runtimes are compared on, besides a blank one."""
 
 
 class Session:
-    """An open model file: inputs (n, height, width, channels) to outputs by name, safe to call from several threads."""
+    """An open model file: inputs (n, height, width, channels) to outputs by name, safe to call from several threads.
 
-    def __init__(self, path: Path, runtime: Runtime = "onnxruntime", threads: int | None = None) -> None:
+    runtime: the name of the one that runs it; never `auto`, so that another process can be given the same.
+    runtime_id: the same with its version and precision. note: why it was chosen, where there was a choice.
+    """
+
+    def __init__(self, path: Path, runtime: Runtime = "auto", threads: int | None = None) -> None:
         self.path = path
-        self.runtime = runtime
-        cores = threads or free_cores()
+        keep_freed_memory()
         data = read_model(path)
-        opened = _open(path, data, cores)
-        self.metadata = ModelMetadata.read(_metadata_text(opened), path)
-        self.execution = plan_execution(modality_of(self.metadata.recipe), cores)
+        self.digest = hashlib.sha256(data).hexdigest()
+        self.metadata = ModelMetadata.read(metadata_text(data, KEY), path)
+        recipe = self.metadata.recipe
+        self.execution = plan_execution(threads or free_cores())
+        opened = self._open(data, self.execution)
         tile, shapes = _trial(self.metadata)
         self._check_signature(opened, tile, list(shapes))
-        if runtime == "openvino":
-            self._run = _openvino(path, list(shapes), threads, self.execution)
-        else:
-            own = opened if self.execution.tile_threads == cores else _open(path, data, self.execution.tile_threads)
-            self._run = _onnxruntime(own, list(shapes))
+        model = ModelFile(data, opened, tuple(shapes), modality_of(recipe).tile_shape(recipe))
+        self._run = REFERENCE.open(model, self.execution).run
         self._check_outputs(self(tile.data[None]), shapes)
+        chosen = self._choose(runtime, model)
+        self.runtime, self.note = cast(Runtime, chosen.name), chosen.note
+        self.runtime_id = chosen.model.runtime_id
+        self._run = chosen.model.run
 
     def __call__(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
         try:
             outputs = self._run(inputs)
         except Exception as error:  # the runtimes' own exceptions have no common base
-            raise self._bad(_first_line(error), "a network that runs on this machine") from None
+            raise self._bad(first_line(error), "a network that runs on this machine") from None
         for name, part in outputs.items():
             if not np.isfinite(part).all():
                 raise self._bad(f"the output {name} is not a number", "a trained network")
         return outputs
+
+    def _open(self, data: bytes, execution: Execution) -> Any:
+        try:
+            return open_session(data, execution)
+        except Exception as error:  # its own exceptions have no common base
+            raise self._bad(first_line(error), "a model") from None
+
+    def _choose(self, runtime: Runtime, model: ModelFile) -> Choice:
+        recipe = self.metadata.recipe
+
+        def inputs() -> list[np.ndarray]:
+            rng = np.random.default_rng(0)
+            structured = [modality_of(recipe).synthetic_tile(recipe, rng)[None] for _ in range(STRUCTURED)]
+            return [np.zeros_like(structured[0]), *structured]
+
+        try:
+            return choose(runtime, model, self.execution, inputs)
+        except BadInput:
+            raise
+        except Exception as error:  # as above
+            raise self._bad(first_line(error), f"a network that {runtime} runs") from None
 
     def _check_signature(self, opened: Any, tile: Tile, names: list[str]) -> None:
         """Refuse models that take or give something else than those of this package."""
@@ -85,69 +116,3 @@ def _trial(metadata: ModelMetadata) -> tuple[Tile, dict[str, tuple[int, ...]]]:
     left, top, right, bottom = tile.inside
     size = bottom - top, right - left
     return tile, CODERS[recipe.task].output_shapes(recipe, max(len(metadata.classes), 1), groups, size)
-
-
-def _metadata_text(opened: Any) -> str:
-    try:
-        return str(opened.get_modelmeta().custom_metadata_map.get(KEY, ""))
-    except UnicodeDecodeError:
-        return "?"  # as unreadable as it is
-
-
-def _first_line(error: Exception) -> str:
-    return shorten(str(error).split("\n")[0], 200)
-
-
-def _open(path: Path, data: bytes, threads: int) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 4  # what goes wrong is a problem of its own
-    # Threads that spin while they wait for each other starve beside another busy process: on two cores with one of them
-    # busy, prediction took 1.38 times as long with spinning as without. On quiet cores a tiny network is 1.15 times as
-    # fast with spinning, a small one the same within 1 %.
-    options.add_session_config_entry("session.intra_op.allow_spinning", str(int(threads == usable_cores())))
-    try:
-        return onnxruntime.InferenceSession(data, options, providers=_providers(onnxruntime))
-    except Exception as error:  # its own exceptions have no common base
-        raise BadInput(Problem("bad_model", str(path), _first_line(error), "a model", REMEDY)) from None
-
-
-def _providers(onnxruntime: Any) -> list[str]:
-    """The GPU where the installed build has one, and the CPU."""
-    available = onnxruntime.get_available_providers()
-    return [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in available]
-
-
-def _onnxruntime(session: Any, names: list[str]) -> Run:
-    input_name = session.get_inputs()[0].name
-
-    def run(inputs: np.ndarray) -> dict[str, np.ndarray]:
-        return dict(zip(names, session.run(names, {input_name: inputs}), strict=True))
-
-    return run
-
-
-def _openvino(path: Path, names: list[str], threads: int | None, execution: Execution) -> Run:
-    try:
-        import openvino
-    except ImportError:
-        found, remedy = (
-            "the package openvino is not installed",
-            "pip install 'tallymark[fast]', or leave out the runtime",
-        )
-        raise BadInput(Problem("no_runtime", "runtime=openvino", found, "openvino", remedy)) from None
-    settings: dict[str, object] = {"PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": execution.concurrent_tiles}
-    if threads:
-        settings["INFERENCE_NUM_THREADS"] = threads
-    compiled = openvino.Core().compile_model(str(path), "CPU", settings)
-    own = threading.local()  # a request serves one thread at a time
-
-    def run(inputs: np.ndarray) -> dict[str, np.ndarray]:
-        if not hasattr(own, "request"):
-            own.request = compiled.create_infer_request()
-        outputs = own.request.infer(inputs, share_inputs=True)
-        return {name: np.array(outputs[name]) for name in names}
-
-    return run

@@ -29,7 +29,7 @@ class TimeLimit:
         self.clock = clock
         self.seconds = seconds
         reserve = min(max(LEAST_RESERVE, RESERVE * seconds), 0.5 * seconds)
-        self._deadline = clock() - spent + (seconds - reserve if math.isfinite(seconds) else seconds)
+        self._deadline = clock() - spent + (seconds - reserve if self.limited else seconds)
         self.start(0, 1)
 
     def start(self, items: int, tta: int) -> None:
@@ -41,17 +41,22 @@ class TimeLimit:
         self._since = (self.clock(), 0)
 
     @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return math.isfinite(self.seconds)
+
+    @property
     def reached(self) -> bool:
         """Whether the time is over."""
         return self.clock() >= self._deadline
 
     def affordable(self, tta: int) -> int:
         """The number of transforms that there is time for, of those asked for."""
-        return tta if math.isinf(self.seconds) else min(tta, self.tta)
+        return min(tta, self.tta) if self.limited else tta
 
     def count_item(self) -> None:
         """Note that an item was predicted; if the others would take too long at this pace, halve the transforms."""
-        if math.isinf(self.seconds):
+        if not self.limited:
             return
         self.done += 1
         began, before = self._since

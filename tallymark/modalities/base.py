@@ -6,7 +6,9 @@ backbone, and how training samples are made. Nothing else asks whether a data se
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -20,7 +22,7 @@ from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.tta import TTATransform
 from tallymark.geometry.poses import Poses
 from tallymark.io.archives import file_status
-from tallymark.io.media import BadMedia, unreadable
+from tallymark.io.media import BadMedia, Medium, unreadable
 from tallymark.io.retries import retry
 from tallymark.modalities.sample import Sample
 
@@ -60,17 +62,20 @@ class InputPlan(NamedTuple):
 
     recipes: of each item; None if all have the recipe of the model. notes: what the user should know about it.
     failed: items that the system failed to read, by number: it is not known how to show them.
+    estimated: numbers of the items whose scale is known from what is in them only.
     """
 
     recipes: Sequence[Recipe] | None = None
     notes: tuple[str, ...] = ()
     failed: Mapping[int, BadMedia] = MappingProxyType({})
+    estimated: frozenset[int] = frozenset()
 
     def select(self, index: np.ndarray) -> InputPlan:
         """That of the items with these numbers."""
         recipes = None if self.recipes is None else [self.recipes[item] for item in index.tolist()]
         failed = {at: self.failed[item] for at, item in enumerate(index.tolist()) if item in self.failed}
-        return InputPlan(recipes, self.notes, failed)
+        estimated = frozenset(at for at, item in enumerate(index.tolist()) if item in self.estimated)
+        return InputPlan(recipes, self.notes, failed, estimated)
 
 
 class ProbedObjects(NamedTuple):
@@ -118,12 +123,16 @@ class Modality(Protocol):
         """`image`, `audio` or `lidar`."""
 
     @property
-    def recipe_type(self) -> type[Recipe]:
-        """Its recipe, with the fields of the medium."""
+    def medium(self) -> Medium:
+        """Its media files."""
 
     @property
-    def concurrent_tiles(self) -> bool:
-        """Whether tiles are so small that several are inferred side by side, with one thread each."""
+    def linking_tables(self) -> tuple[str, ...]:
+        """Names of tables that link items to one another: where one is, a file alone is not an item."""
+
+    @property
+    def recipe_type(self) -> type[Recipe]:
+        """Its recipe, with the fields of the medium."""
 
     def validate(self, recipe: Any) -> None:
         """Raise `BadInput` where fields of the recipe do not go together."""
@@ -136,6 +145,12 @@ class Modality(Protocol):
 
     def blank_tile(self, recipe: Any) -> Tile:
         """A tile with nothing in it, already rasterised, as small as a network takes: to try a model out."""
+
+    def tile_shape(self, recipe: Any) -> tuple[int, int, int]:
+        """(height, width, channels) of most tiles, rasterised; others may be smaller or larger."""
+
+    def synthetic_tile(self, recipe: Any, rng: np.random.Generator) -> np.ndarray:
+        """Random structures at all scales, rasterised to a tile of the usual shape: to compare runtimes."""
 
     def apply_tta(self, grid: np.ndarray, transform: TTATransform, recipe: Any) -> np.ndarray:
         """The network's input under a test-time augmentation."""
@@ -194,6 +209,13 @@ def fingerprint_file(path: Path | None) -> list[object]:
         return [str(path)]
     try:
         status = retry(lambda: file_status(path))
-        return [str(path.resolve()), *status]
+        real = os.path.realpath(path) if path.is_symlink() else f"{_real_folder(str(path.parent))}/{path.name}"
+        return [real, *status]
     except OSError as error:
         raise unreadable(error) from None
+
+
+@lru_cache(4096)
+def _real_folder(folder: str) -> str:
+    """The path of a folder without links, looked up once for all files in it."""
+    return os.path.realpath(folder)

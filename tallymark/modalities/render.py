@@ -17,6 +17,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.charts import Chart
 from tallymark.drawing.colors import Color
+from tallymark.io.media import Medium
 from tallymark.modalities.gallery import GalleryItem
 from tallymark.modalities.scene import MAX_WINDOWS, SCENE_SIDE, Scene, Window
 from tallymark.modalities.survey import MediaStatistics, Survey
@@ -63,7 +64,7 @@ class Renderer(Protocol):
     def objects_note(self) -> str:
         """The sentence above the charts of objects."""
 
-    def measure(self, catalog: Catalog, path: Path) -> MediaStatistics:
+    def measure(self, medium: Medium, path: Path) -> MediaStatistics:
         """What a file is like; `BadMedia` if it cannot be read."""
 
     def total(self, survey: Survey) -> tuple[str, str] | None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from tallymark.core.engines.choice import BY_DEFAULT, EngineChoice
+from tallymark.core.engines.mapping import map_items
 from tallymark.core.humanize import percentage
-from tallymark.core.parallel import in_threads
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.charts import Chart, Table
-from tallymark.io.media import BadMedia
+from tallymark.io.media import BadMedia, Medium, worker_died
 
 MAX_FILES = 600
 """Files that are opened; of more, a random sample of that size."""
@@ -58,23 +60,20 @@ class Survey:
         return problems
 
 
-def survey(catalog: Catalog, measure: Callable[[Catalog, Path], MediaStatistics], seed: int = 0) -> Survey:
+Measure = Callable[[Medium, Path], MediaStatistics]
+"""What a file of a medium is like; raises `BadMedia` if it cannot be read."""
+
+
+def survey(catalog: Catalog, measure: Measure, seed: int = 0, engine: EngineChoice = BY_DEFAULT) -> Survey:
     """Measure the files of a catalog, or a random sample of them if there are many."""
     with_file = np.flatnonzero(catalog.files.is_not_null().to_numpy())
     if len(with_file) > MAX_FILES:
         with_file = np.sort(np.random.default_rng(seed).choice(with_file, MAX_FILES, replace=False))
-
-    def measure_item(item: int) -> MediaStatistics | BadMedia:
-        path = catalog.path(item)
-        assert path is not None, "only items with a file are measured"
-        try:
-            return measure(catalog, path)
-        except BadMedia as bad:
-            return bad
-
+    paths = [catalog.root / catalog.files[item] for item in with_file.tolist()]
+    measure_file = partial(_measure_file, measure, catalog.medium)
     values = np.full((len(catalog), 4), np.nan)
     unreadable = {}
-    results = in_threads(measure_item, with_file.tolist(), "inspecting files")
+    results = map_items(measure_file, paths, "inspecting files", _ended_its_worker, engine)
     for item, result in zip(with_file.tolist(), results, strict=True):
         if isinstance(result, BadMedia):
             unreadable[item] = result
@@ -83,9 +82,20 @@ def survey(catalog: Catalog, measure: Callable[[Catalog, Path], MediaStatistics]
     return Survey(with_file, values[:, :2], values[:, 2], values[:, 3], unreadable)
 
 
-def measure_thumbnail(catalog: Catalog, path: Path) -> MediaStatistics:
+def _measure_file(measure: Measure, medium: Medium, path: Path) -> MediaStatistics | BadMedia:
+    try:
+        return measure(medium, path)
+    except BadMedia as bad:
+        return bad
+
+
+def _ended_its_worker(_: Path, reason: str) -> BadMedia:
+    return worker_died(reason)
+
+
+def measure_thumbnail(medium: Medium, path: Path) -> MediaStatistics:
     """Statistics of a file's grey thumbnail: the image itself, or the point cloud in bird's-eye view."""
-    inspection = catalog.medium.inspect(path)
+    inspection = medium.inspect(path)
     thumbnail = inspection.thumbnail
     return MediaStatistics(inspection.extent, float(thumbnail.mean()), float(thumbnail.std()))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tallymark.core.engines.choice import BY_DEFAULT, EngineChoice
 from tallymark.core.problems import Problems
 from tallymark.data.catalog import Catalog
 from tallymark.modalities.render import renderer_of
@@ -40,6 +41,7 @@ def write_page(
     predictions: Subject | None = None,
     gallery: int = GALLERY,
     seed: int = 0,
+    engine: EngineChoice = BY_DEFAULT,
 ) -> None:
     """Write one self-contained HTML file about a data set.
 
@@ -50,8 +52,9 @@ def write_page(
     predictions: to be shown beside the truth, with the score where there is one.
     gallery: how many items are drawn at most.
     seed: of the random choice among similar items.
+    engine: opens the files.
     """
-    surveyed = survey(catalog, renderer_of(catalog).measure, seed)
+    surveyed = survey(catalog, renderer_of(catalog).measure, seed, engine)
     sections = _sections(catalog, surveyed, problems, gallery, seed)
     if predictions is not None:
         sections.insert(0, Section("Predictions", [live_report(predictions, gallery, seed, Problems())]))

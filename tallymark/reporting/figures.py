@@ -31,7 +31,7 @@ def check_figures() -> None:
     if find_spec("resvg_py") is None:
         found, remedy = "no resvg-py", "pip install 'tallymark[figures]'"
         raise BadInput(Problem("not_installed", "figures", found, "the package that draws PNG files", remedy))
-    if not _has_fonts():
+    if not has_fonts():
         remedy = "install one, e.g. apt-get install fonts-dejavu-core"
         raise BadInput(Problem("not_installed", "figures", "no font on this system", "a font for labels", remedy))
 
@@ -69,9 +69,10 @@ def _png(svg: str) -> bytes:
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, background="#ffffff", zoom=ZOOM))
 
 
-def _has_fonts() -> bool:
-    """Whether text is drawn at all: without a font it would silently be missing."""
-    blank, word = (f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20">{inner}</svg>' for inner in (
-        "", '<text x="2" y="15">Ab</text>',
-    ))  # fmt: skip
+def has_fonts() -> bool:
+    """Whether text in the style of the charts is drawn at all: without such a font it would silently be missing."""
+    blank, word = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><style>{STYLE}</style>{inner}</svg>'
+        for inner in ("", '<text x="2" y="15">Ab</text>')
+    )
     return _png(blank) != _png(word)

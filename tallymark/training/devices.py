@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,9 +13,8 @@ import torch
 import torch.distributed as dist
 
 from tallymark.core.recipe import Recipe
+from tallymark.core.resources import keep_freed_memory
 
-M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
-"""Options of the C library's `mallopt`."""
 TIMEOUT = timedelta(days=7)
 """How long processes wait for the first one, whose evaluations may take long."""
 
@@ -77,13 +74,6 @@ def join_ranks() -> Iterator[Rank]:
         torch.set_num_threads(threads)
         if world > 1:
             dist.destroy_process_group()
-
-
-def keep_freed_memory() -> None:
-    """Have the C library reuse freed memory for the next tensor: asking the system anew costs a sixth of a step."""
-    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):  # not every C library has it
-        library.mallopt(M_MMAP_MAX, 0)
-        library.mallopt(M_TRIM_THRESHOLD, -1)
 
 
 def choose_precision(recipe: Recipe, device: torch.device) -> torch.dtype:

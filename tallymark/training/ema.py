@@ -23,11 +23,12 @@ class EMA(AveragedModel):
     """
 
     def __init__(self, network: Network[Any], decay: float, interpolation: float = 0.0) -> None:
-        super().__init__(network, multi_avg_fn=self._average, use_buffers=True)
+        super().__init__(network, use_buffers=True)
         self.decay = decay
         self.interpolation = interpolation
         self.initial: list[Tensor] = []
         self.module.eval().requires_grad_(False)
+        self._weights, self._counters = _tensors(self.module)
 
     @property
     def network(self) -> Network[Any]:
@@ -43,23 +44,22 @@ class EMA(AveragedModel):
         """Begin with the weights of a network, once it is initialised."""
         self.update_parameters(network)  # the first update copies them
         if self.interpolation:
-            tensors = chain(network.parameters(), network.buffers())
-            self.initial = [value.detach().clone() for value in tensors if value.is_floating_point()]
+            self.initial = [value.clone() for value in _tensors(network)[0]]
 
     @torch.no_grad()
-    def _average(self, averaged: Any, current: Any, updates: Tensor | int) -> None:
-        """Move averaged tensors, all of one type, towards the current ones."""
-        if not averaged[0].is_floating_point():
-            for own, value in zip(averaged, current, strict=True):
-                own.copy_(value)
-            return
-        count = int(updates)
+    def update_parameters(self, network: nn.Module) -> None:
+        """Move the averaged weights towards those of a network; its counters are copied."""
+        weights, counters = _tensors(network)
+        count = int(self.n_averaged)
         decay = min(self.decay, count / (count + WARMUP))
         if self.initial:
-            pairs = zip(current, self.initial, strict=True)
-            current = [value.lerp(initial, self.interpolation) for value, initial in pairs]
-        for own, value in zip(averaged, current, strict=True):
+            pairs = zip(weights, self.initial, strict=True)
+            weights = [value.lerp(initial, self.interpolation) for value, initial in pairs]
+        for own, value in zip(self._weights, weights, strict=True):
             own.lerp_(value, 1 - decay)
+        for own, value in zip(self._counters, counters, strict=True):
+            own.copy_(value)
+        self.n_averaged += 1
 
     def get_extra_state(self) -> list[Tensor]:
         """For checkpoints."""
@@ -67,3 +67,9 @@ class EMA(AveragedModel):
 
     def set_extra_state(self, state: list[Tensor]) -> None:
         self.initial = state
+
+
+def _tensors(network: nn.Module) -> tuple[list[Tensor], list[Tensor]]:
+    """Weights and running statistics of a network, and its counters, which are integers."""
+    tensors = [value.detach() for value in chain(network.parameters(), network.buffers())]
+    return [one for one in tensors if one.is_floating_point()], [one for one in tensors if not one.is_floating_point()]

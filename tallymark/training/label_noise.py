@@ -95,8 +95,8 @@ def _probe(network: Classifier) -> Model:
     def model(inputs: np.ndarray) -> Outputs:
         image = torch.from_numpy(inputs).permute(0, 3, 1, 2).to(device).float()
         height, width = image.shape[2] // 2, image.shape[3] // 2
-        pairs = ((image[..., :width], image[..., width:]), (image[..., :height, :], image[..., height:, :]))
-        halves = torch.stack([torch.stack([pooled(half) for half in pair], 1) for pair in pairs], 1)
+        pairs = ((image[..., :width], image[..., -width:]), (image[..., :height, :], image[..., -height:, :]))
+        halves = torch.stack([pooled(torch.cat(pair)).view(2, len(image), -1).transpose(0, 1) for pair in pairs], 1)
         return {
             "features": pooled(image).numpy(force=True),
             "halves": halves.numpy(force=True).astype(np.float16),

@@ -138,7 +138,8 @@ class Trainer:
 
     def _train_step(self, forward: nn.Module, batch: Batch[Any], trim: float) -> dict[str, float]:
         """Forward and backward pass of a batch; every `accumulate` of them, an update of the weights and their EMA."""
-        self.network.train()
+        if not self.network.training:
+            self.network.train()
         device = self.rank.device
         update = (self.state.step + 1) % self.recipe.accumulate == 0
         inputs = batch.inputs.to(device, non_blocking=True).float()

@@ -29,4 +29,4 @@ def make_optimizer(network: Network[Any], recipe: Recipe) -> torch.optim.AdamW:
                         "weight_decay": recipe.weight_decay if decays else 0.0,
                     }
                 )
-    return torch.optim.AdamW(groups, lr=recipe.learning_rate)
+    return torch.optim.AdamW(groups, lr=recipe.learning_rate, fused=True)

@@ -9,10 +9,8 @@ from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.data.catalog import Catalog
 from tallymark.data.exclusions import read_exclusions
 from tallymark.detector.weights import WEIGHTS, weights_of_run
+from tallymark.inference.run import TRAINED_ON
 from tallymark.io.tables import write_table
-
-TRAINED_ON = "trained_on.csv"
-"""The list of items that a model was trained on, beside its weights, in the format of a list of exclusions."""
 
 
 class InitialWeights(NamedTuple):
@@ -42,7 +40,10 @@ def initial_weights(source: str, fold: str, val: Catalog) -> InitialWeights:
 
 
 def trained_on(weights: Path) -> frozenset[str]:
-    """The items that weights were trained on, as far as it is recorded in their run."""
+    """The items that weights were trained on, as far as it is recorded in their run.
+
+    The list is beside the weights, in the format of a list of exclusions.
+    """
     path = (weights_of_run(weights) if weights.is_dir() else weights).parent / TRAINED_ON
     problems = Problems()
     return problems.checked(_read(path, problems)) if weights.exists() and path.exists() else frozenset()

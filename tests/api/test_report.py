@@ -23,6 +23,7 @@ from tallymark.inference.candidates import Candidates
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.predictor import PredictionResult
 from tallymark.modalities.image.recipe import ImageRecipe
+from tallymark.reporting.figures import has_fonts
 from tallymark.reporting.report.subject import Subject
 from tallymark.reporting.report.write import write_report
 from tests.browser import OpenPage
@@ -202,6 +203,7 @@ def test_a_prediction_is_reported_below_its_threshold_too(browser: OpenPage, tmp
         assert page.evaluate("window.tallymark.counts().predictions") == shown
 
 
+@pytest.mark.skipif(not has_fonts(), reason="this system has no font: apt-get install fonts-dejavu-core")
 def test_figures_are_written_as_svg_and_png(sets: Path, tmp_path: Path) -> None:
     write_submission(sets, "wheat", tmp_path / "submission.csv")
     out, figures = tmp_path / "report.html", tmp_path / "figures"

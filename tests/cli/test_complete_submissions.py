@@ -39,8 +39,8 @@ def media_of(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("test*/**/*") if path.suffix in suffixes)
 
 
-def predicted(*words: object) -> dict[str, object]:
-    printed = run("predict", *words, "--json")
+def predicted(*words: object, code: int = 0) -> dict[str, object]:
+    printed = run("predict", *words, "--json", code=code)
     answer: dict[str, object] = json.loads(printed[printed.index("{") :])
     return answer
 
@@ -59,7 +59,7 @@ def test_every_id_of_the_sample_has_a_row(
     media[0].unlink()
     media[-1].write_bytes(b"no such medium")
     others = media_of(folder)
-    answer = predicted(model_of(name), folder, "--out", out, *RULE.get(name, ()))
+    answer = predicted(model_of(name), folder, "--out", out, *RULE.get(name, ()), code=2)
     written = pl.read_csv(out, infer_schema=False)[IDS[name]]
     assert written.unique(maintain_order=True).to_list() == rows[IDS[name]].to_list()
     assert answer["items"] == len(others) - 1
@@ -124,7 +124,7 @@ def test_only_what_was_heard_has_a_table(model_of: Callable[[str], Path], sets: 
     damaged.write_bytes(damaged.read_bytes()[:20])
     raven, audacity, objects = tmp_path / "raven", tmp_path / "audacity", tmp_path / "calls.csv"
     words = ("--raven", raven, "--audacity", audacity, "--objects", objects, "score_threshold=0.01")
-    answer = predicted(model_of("upcalls"), folder, *words)
+    answer = predicted(model_of("upcalls"), folder, *words, code=2)
     assert answer["items"] == len(others)
     assert answer["total"] == 1
     for written in (raven, audacity):
@@ -137,6 +137,6 @@ def test_only_images_that_were_seen_are_counted(model_of: Callable[[str], Path],
     folder = copy_of(sets, "wheat", tmp_path)
     damaged, *others = media_of(folder)
     damaged.write_bytes(b"")
-    answer = predicted(model_of("wheat"), folder, "--counts", tmp_path / "counts.csv")
+    answer = predicted(model_of("wheat"), folder, "--counts", tmp_path / "counts.csv", code=2)
     assert answer["items"] == len(others)
     assert damaged.stem not in (tmp_path / "counts.csv").read_text()

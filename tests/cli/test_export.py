@@ -93,7 +93,14 @@ def test_an_image_that_cannot_be_read_is_in_no_export(sets: Path, tmp_path: Path
     damaged.write_bytes(b"nothing")
     model = untrained("wheat", tmp_path / "model.onnx")
     printed = run(
-        "predict", model, folder, "--export", f"coco={tmp_path / 'a.json'}", "--export", f"yolo={tmp_path / 'y'}"
+        "predict",
+        model,
+        folder,
+        "--export",
+        f"coco={tmp_path / 'a.json'}",
+        "--export",
+        f"yolo={tmp_path / 'y'}",
+        code=2,
     )
     assert damaged.stem in printed
     written = json.loads((tmp_path / "a.json").read_text())["images"]

@@ -44,7 +44,7 @@ def ships(items: int) -> tuple[str, str]:
 
 
 def food(items: int) -> tuple[str, str]:
-    names = [f"{number:08x}.jpg" for number in range(items)]
+    names = [f"img_{number:07}.jpg" for number in range(items)]
     truth = [f"{name},{at * 7 % 211}\n" for at, name in enumerate(names)]
     submission = [f"{name},{at % 211},{at * 3 % 211},{at * 5 % 211}\n" for at, name in enumerate(names)]
     return "image_name,label\n" + "".join(truth), "image_name,pred1,pred2,pred3\n" + "".join(submission)
@@ -64,7 +64,9 @@ def peak(challenge: str, files: tuple[str, str], folder: Path) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
-@pytest.mark.parametrize(("challenge", "make", "items"), [("wheat", wheat, 12_000), ("ships", ships, 12_500)])
+@pytest.mark.parametrize(
+    ("challenge", "make", "items"), [("wheat", wheat, 12_000), ("ships", ships, 12_500), ("food", food, 700_000)]
+)
 def test_score_takes_four_times_the_files(
     challenge: str, make: Callable[[int], tuple[str, str]], items: int, tmp_path: Path
 ) -> None:
@@ -76,8 +78,7 @@ def test_score_takes_four_times_the_files(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
-def test_a_million_labelled_images_are_scored_within_300_megabytes(tmp_path: Path) -> None:
-    """A cell of one or two digits takes 16 bytes in memory, so four times the files cannot be kept here."""
-    files = food(1_000_000)
-    assert sum(map(len, files)) > 39_000_000
+def test_labels_of_66_megabytes_are_scored_within_300_megabytes(tmp_path: Path) -> None:
+    files = food(1_440_000)
+    assert sum(map(len, files)) > 66_000_000
     assert peak("food", files, tmp_path) < 300_000_000

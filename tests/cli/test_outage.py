@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from tallymark.inference import journal
+from tallymark.inference import infer_catalog
 from tallymark.inference.session import Session
 from tallymark.io import archives, retries
 from tests.cli.running import run
@@ -57,7 +57,7 @@ def share(tmp_path: Path) -> Share:
 @pytest.fixture
 def predict(model: Path, share: Share, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """The command, always the same up to its outputs; pages of the journal are small."""
-    monkeypatch.setattr(journal, "PAGE_SECONDS", 0.1)
+    monkeypatch.setattr(infer_catalog, "SHARD_SECONDS", 0.1)
 
     def command(*more: object, out: str = "submission.csv", code: int = 0) -> str:
         words = (model, share.folder, "score_threshold=0.01", "--out", tmp_path / out, *more)
@@ -171,7 +171,10 @@ def test_a_file_that_was_changed_is_not_replaced(
         return read(path)
 
     monkeypatch.setattr(archives, "read_bytes", failing)
-    assert "--force" in predict(code=2)
+    text = predict(code=2)
+    assert "to try again what could not be read: " in text
+    assert "--force" not in text
+    predict(code=2)
     (tmp_path / "submission.csv").unlink()
     command = ("--journal", tmp_path / "journal", "--json")
     predict(*command, code=2)
@@ -243,7 +246,7 @@ def test_a_recording_that_vanishes_in_the_middle_costs_itself_only(
         return
     (problem,) = first["problems"]
     assert (problem["kind"], problem["item"]) == ("read_failed", "b.wav")
-    assert "system error after 131072 of 300000 samples" in problem["found"]
+    assert "system error after 262144 of 300000 samples" in problem["found"]
     rows, whole = ((tmp_path / name).read_text().splitlines() for name in ("first.csv", "undisturbed.csv"))
     assert [row for row in rows if "b.wav" not in row] == [row for row in whole if "b.wav" not in row]
 
@@ -276,7 +279,7 @@ def test_a_drawing_that_cannot_be_made_any_more_is_named(
 ) -> None:
     for path in sorted(share.folder.iterdir())[2:]:
         path.unlink()
-    monkeypatch.setattr("tallymark.api.models.write", lambda *given, **named: share.vanish())
+    monkeypatch.setattr("tallymark.api.predict.write", lambda *given, **named: share.vanish())
     words = ("--draw", tmp_path / "drawn", "--out", tmp_path / "out.csv", "--json")
     found = json.loads(run("predict", model, share.folder, *words, code=2))
     assert found["counts"] == {"read_failed": 2}

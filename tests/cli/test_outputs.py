@@ -141,6 +141,9 @@ PLANNED: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
         ("--raven", "--audacity", "--clips", "--draw", "--journal"),
     ),
     "train": (("wheat", "{data}"), (), ("--out",)),
+    "watch": (("wheat", "{data}"), (), ("--out",)),
+    "bench": (("wheat", "{data}"), ("--out",), ()),
+    "quantize": (("wheat", "--calibrate", "{data}"), (), ("--out",)),
     "fuse": (("wheat", "{submission}", "{submission}", "--truth", "{truth}"), ("--out", "--settings"), ()),
     "kit": (("wheat",), (), ("--out",)),
     "new": (("wasps",), (), ("--out",)),
@@ -153,7 +156,7 @@ PLANNED: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
 def test_every_output_of_every_command_is_planned() -> None:
     """An option that is new in some command has to be in the table, and so be refused first."""
     read = {"--against", "--exclude", "--images", "--sample", "--extra-data", "--pseudo", "--folds"}
-    read |= {"--corrections", "--public", "--media", "--truth", "--predictions", "--data"}
+    read |= {"--corrections", "--public", "--media", "--truth", "--predictions", "--data", "--calibrate"}
     for command in app.registered_commands:
         assert command.callback is not None
         name = command.name or command.callback.__name__

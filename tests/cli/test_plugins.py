@@ -98,7 +98,7 @@ def test_a_new_challenge_passes_its_own_tests_and_is_listed(tmp_path: Path) -> N
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    assert "4 passed" in python("pytest", "-q", "-p", "no:cacheprovider", "tests")
+    assert "5 passed" in python("pytest", "-q", "-p", "no:cacheprovider", "tests")
     assert "pond_life" in python("tallymark", "list")
 
 

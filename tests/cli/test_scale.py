@@ -31,8 +31,8 @@ def photographs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def predict(*words: object) -> dict[str, Any]:
-    stated: dict[str, Any] = json.loads(run("predict", *words, "--json", "--threads", 1, "tta=1"))
+def predict(*words: object, code: int = 0) -> dict[str, Any]:
+    stated: dict[str, Any] = json.loads(run("predict", *words, "--json", "--threads", 1, "tta=1", code=code))
     return stated
 
 
@@ -72,7 +72,7 @@ def test_counts_keep_the_source_of_each_image_beside_a_damaged_one(sets: Path, t
     data = copy_of(sets, "wheat", tmp_path)
     damaged = sorted((data / "train").glob("*.jpg"))[0]
     damaged.write_bytes(b"not an image")
-    predict("wheat", data, "--split", "train", "--counts", tmp_path / "counts.csv", "image_size=64")
+    predict("wheat", data, "--split", "train", "--counts", tmp_path / "counts.csv", "image_size=64", code=2)
     table = pl.read_csv(tmp_path / "counts.csv")
     assert table.columns[:5] == ["item", "group", "count", "count_low", "count_high"]
     assert damaged.stem not in table.drop_nulls("count")["item"].to_list()

@@ -66,7 +66,7 @@ def test_special_files_in_a_folder(
     assert {stem: reasons.get(stem) for stem in found} == found
     run("explore", name, folder, "--out", tmp_path / "page.html")
     model = untrained(name, tmp_path / "model.onnx")
-    printed = run("predict", model, folder, "--out", tmp_path / "submission.csv", "--json")
+    printed = run("predict", model, folder, "--out", tmp_path / "submission.csv", "--json", code=2)
     predicted = json.loads(printed[printed.index("{") :])
     assert {Path(one["file"]).stem for one in predicted["problems"]} >= found.keys()
 
@@ -138,7 +138,7 @@ def test_a_folder_that_cannot_be_listed_costs_itself_only(
     monkeypatch.setattr(os, "scandir", refuse)
     checked = json.loads(run("check", "wheat", folder, "--json", code=2))
     assert (checked["items"], checked["counts"]) == (3, {"unreadable_folder": 1})
-    run("explore", "wheat", folder, "--out", tmp_path / "page.html")
+    run("explore", "wheat", folder, "--out", tmp_path / "page.html", code=2)
     assert "unreadable_folder" in (tmp_path / "page.html").read_text()
     model = untrained("wheat", tmp_path / "model.onnx")
     assert "unreadable_folder" in run("predict", model, folder, "--out", tmp_path / "submission.csv")

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tallymark.api import models
+from tallymark.api import predict as api_predict
 from tallymark.inference import pipeline, time_limit
 from tallymark.inference.time_limit import TimeLimit
 from tests.cli.running import run
@@ -38,7 +38,7 @@ def slow_network(monkeypatch: pytest.MonkeyPatch) -> None:
         def __init__(self, seconds: float, spent: float = 0.0) -> None:
             super().__init__(seconds, spent if spent > LONG else 0.0, clock=lambda: now)
 
-    for module in (models, time_limit):
+    for module in (api_predict, time_limit):
         monkeypatch.setattr(module, "TimeLimit", Slow)
 
 
@@ -95,6 +95,6 @@ def test_the_time_before_the_model_is_open_counts(sets: Path, tmp_path: Path, mo
     minutes = (2 * LONG / (1 - time_limit.RESERVE) + 60) / 60
     first = predict(sets, tmp_path / "a.csv", "--minutes", minutes)
     assert not any("time limit" in note for note in first["notes"])
-    monkeypatch.setattr("tallymark.cli.models.STARTED", time.monotonic() - 2 * LONG)
+    monkeypatch.setattr("tallymark.cli.predict.STARTED", time.monotonic() - 2 * LONG)
     second = predict(sets, tmp_path / "b.csv", "--minutes", minutes)
     assert any("test-time augmentation was reduced" in note for note in second["notes"])

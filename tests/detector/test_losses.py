@@ -32,6 +32,25 @@ def test_focal_loss_counts_little_near_a_center() -> None:
     assert focal(even, torch.zeros(1, 1, 1, 2)) == pytest.approx(np.log(2) / 2)
 
 
+def test_focal_loss_is_that_of_its_definition() -> None:
+    generator = torch.Generator().manual_seed(0)
+    heatmap = torch.rand(2, 3, 8, 9, generator=generator) ** 4
+    heatmap[0, 1, 2, 3] = heatmap[1, 2, 7, 8] = 1
+    logits = (4 * torch.randn(heatmap.shape, generator=generator)).requires_grad_()
+    exact = logits.detach().double().requires_grad_()
+    probability = exact.sigmoid()
+    positive = (1 - probability) ** 2 * probability.log()
+    negative = (1 - heatmap) ** 4 * probability**2 * (1 - probability).log()
+    by_definition = -torch.where(heatmap >= 1, positive, negative).sum() / 2
+    by_definition.backward()
+    loss = focal(logits, heatmap)
+    loss.backward()
+    assert loss.item() == pytest.approx(by_definition.item(), rel=1e-5)
+    assert exact.grad is not None
+    assert logits.grad is not None
+    assert torch.allclose(logits.grad.double(), exact.grad, atol=1e-5)
+
+
 def test_giou_is_1_minus_giou() -> None:
     own = torch.tensor([[1.0, 1, 1, 1], [1, 2, 1, 2], [3, 1, 2, 5]])
     targets = torch.tensor([[2.0, 1, 1, 1], [2, 1, 2, 1], [3, 1, 2, 5]])

@@ -179,6 +179,7 @@ def test_groups_of_classes_have_outputs_of_their_own() -> None:
     assert outputs["quality"].shape == (2, 2, 16, 24)
     assert outputs["heat"].shape == (2, 3, 16, 24)
     targets = targets_of(recipe)
+    targets = replace(targets, heatmap=targets.heatmap.expand(-1, 3, -1, -1))
     for label, own in ((0, slice(count)), (1, slice(count, None))):
         outputs = {name: part.detach().requires_grad_() for name, part in network(images(2, 64, 64)).items()}
         network.loss(outputs, replace(targets, label=torch.full_like(targets.label, label)))["shape"].backward()

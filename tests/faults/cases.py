@@ -70,6 +70,16 @@ def without_times(name: str, data: bytes) -> object:
     return data
 
 
+def unordered(name: str, data: bytes) -> object:
+    """The tables and the ledger of `watch`, in any order: what could not be read at first comes later."""
+    if name.endswith(".jsonl"):
+        lines = [json.loads(line) for line in data.decode().splitlines(keepends=True) if line.endswith("\n")]
+        return sorted(json.dumps({key: value for key, value in line.items() if key != "ends"}) for line in lines)
+    if name.endswith((".parquet", ".lock")):
+        return None
+    return b"" if name.endswith(".html") else sorted(data.splitlines())
+
+
 TABLES = {
     "check": Case("check wheat submission.csv --out out.csv --force", tables("wheat", "out.csv"), lists=("out.csv",)),
     "repair": Case("repair ships submission.csv --out out.csv --force", tables("ships", "out.csv")),
@@ -120,10 +130,27 @@ TRAIN = (
 )
 MODELS = {
     "predict-wheat": Case(
-        f"predict model.onnx data {PREDICTED}", data_set("wheat", "out.csv", model=True), media=IMAGES, tries=2
+        f"predict model.onnx data {PREDICTED}",
+        data_set("wheat", "out.csv", model=True),
+        media=IMAGES,
+        journal="journal/",
+        tries=2,
     ),
     "predict-upcalls": Case(
-        f"predict model.onnx data {CALLS}", data_set("upcalls", "out.csv", model=True), media=SOUNDS, tries=2
+        f"predict model.onnx data {CALLS}",
+        data_set("upcalls", "out.csv", model=True),
+        media=SOUNDS,
+        journal="journal/",
+        tries=2,
+    ),
+    "watch": Case(
+        "watch model.onnx data --out out --once --settle 0 score_threshold=0.1",
+        data_set("wheat", model=True),
+        media=IMAGES,
+        grows="out/",
+        journal="out/.journal/",
+        steady=unordered,
+        tries=6,
     ),
     "train": Case(TRAIN, data_set("wheat"), grows="run/", again=f"{TRAIN} --resume", steady=without_times, tries=2),
 }

@@ -81,10 +81,11 @@ class Case:
     lists: outputs that list what is wrong: after a fault in reading they differ.
     media: suffixes of files that cost only their item if they cannot be read: the command names them and goes on.
     grows: a folder with files that are written in several stages, each of them whole.
+    journal: a folder with pages of which only the content counts, not which item is on which page.
     pictured: whether an item that cannot be read may be a picture that says so, which no text can be looked for in.
     again: what to run after a fault, if it is not the same command.
     tries: how many operations fail in the short test.
-    steady: what of an output must be the same in each run; leaves out times.
+    steady: what of an output must be the same in each run; leaves out times. None if there may be another one or none.
     """
 
     words: str
@@ -93,6 +94,7 @@ class Case:
     lists: tuple[str, ...] = ()
     media: tuple[str, ...] = ()
     grows: str = "\0"
+    journal: str = "\0"
     pictured: bool = False
     again: str = ""
     tries: int = 4
@@ -217,16 +219,24 @@ class Sweep:
             wrong.append(f"a traceback: {outcome.said[-400:]}")
         elif outcome.code not in (2, self.case.code):
             wrong.append(f"exit code {outcome.code}: {outcome.said[-300:]}")
+        elif outcome.code != 2 and self._lists(outcome):
+            wrong.append(f"exit code {outcome.code}, although {path} could not be read")
         elif self._tells(outcome) and (missing := self._unsaid(outcome, error, path)):
             wrong.append(f"the message lacks {missing}: {outcome.said[-400:]}")
         return wrong
 
     def _tells(self, outcome: Outcome) -> bool:
-        """Whether something has to say what failed: a message, or an output that lists it and differs for that."""
+        """Whether something has to say what failed: a message, or a page that shows the item without its medium."""
         operation, _, path = outcome.fault
+        return outcome.code == 2 or self._skips(operation, path)
+
+    def _lists(self, outcome: Outcome) -> bool:
+        """Whether an output differs for a file or folder, but no medium, that could not be read."""
+        operation, _, path = outcome.fault
+        if operation not in ("open", "read", "list") or self._skips(operation, path):
+            return False
         found = self._contents(self.folder)
-        listed = any(found.get(name) != self.after.get(name) for name in self.case.lists)
-        return outcome.code == 2 or self._skips(operation, path) or (listed and operation in ("open", "read", "list"))
+        return any(found.get(name) != self.after.get(name) for name in self.case.lists)
 
     def _damage(self, outcome: Outcome) -> list[str]:
         """Files that are lost, or neither as before nor as after a whole run."""
@@ -250,7 +260,8 @@ class Sweep:
         found = contents(self.folder)
         if outcome.said == self.undisturbed.said and self._contents(self.folder) == self.after:
             return ""  # tried again, with success
-        said = outcome.said + "".join(data.decode(errors="replace") for name, data in found.items() if name in OUT)
+        listed = [data.decode(errors="replace") for name, data in found.items() if name in OUT]
+        said = outcome.said + ("".join(listed) if outcome.code != 2 or not self.case.pictured else "")
         place = Path(path).relative_to(self.folder)
         own = place.name.removeprefix(".").rsplit(".", 2)[0] if place.name.endswith(UNFINISHED) else place.name
         if not any(name and name in said for name in (own, *place.parts[:-1])):
@@ -268,7 +279,12 @@ class Sweep:
         return self.verbs.run(words or case.words, self.folder, fault, without=case.without, seconds=case.seconds)
 
     def _contents(self, folder: Path) -> dict[str, Any]:
-        return {name: self.case.steady(name, data) for name, data in contents(folder).items()}
+        steady = {
+            name: self.case.steady(name, data)
+            for name, data in contents(folder).items()
+            if not name.startswith(self.case.journal) or UNFINISHED in name
+        }
+        return {name: data for name, data in steady.items() if data is not None}
 
 
 def _differences(found: Mapping[str, object], expected: Mapping[str, object]) -> list[str]:

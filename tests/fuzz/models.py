@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tallymark.inference.journal_pages import MARK, SUFFIX
+from tallymark.inference.journal_pages import MARK, PAGE
 from tests.fuzz.annotations import FORMATS
 from tests.fuzz.case import Case, Oracle, Result, link_tree, replace_file, run
 from tests.fuzz.mutations import BYTES, JSON, cut, mutate, texts
@@ -143,7 +143,7 @@ class Journals:
     def make(self, rng: Random, base: Path, folder: Path) -> Case:
         journal = folder / "journal"
         link_tree(base / "journal", journal)
-        page = rng.choice(sorted(journal.rglob(f"*{SUFFIX}")))
+        page = rng.choice(sorted(journal.rglob(f"*{PAGE}")))
         if rng.random() < 0.3:
             _change_columns(page, rng)
         else:

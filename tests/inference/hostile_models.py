@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import zipfile
@@ -14,26 +13,15 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-KEY = "tallymark"
+from tests.inference.odd_metadata import Make, edit, odd_metadata
+
 OUTPUTS = ("heat", "values", "quality", "presence")
 INPUT = ["count", "down", "across", 3]
-
-Make = Callable[[Path, Path], None]
-"""Writes a hostile model (the second path) that is made from a good one (the first)."""
 
 
 def hostile_models() -> dict[str, Make]:
     """Each by a name for the tests; the good model is one of wheat heads."""
-    return {name: make for family in (_files, _weights, _graphs, _signatures, _metadata) for name, make in family()}
-
-
-def _edit(change: Callable[[onnx.ModelProto], None]) -> Make:
-    def make(good: Path, path: Path) -> None:
-        proto = onnx.load(str(good))
-        change(proto)
-        path.write_bytes(proto.SerializeToString())
-
-    return make
+    return {name: make for family in (_files, _weights, _graphs, _signatures, odd_metadata) for name, make in family()}
 
 
 def _bytes(change: Callable[[bytes], bytes]) -> Make:
@@ -97,14 +85,14 @@ def _varint(number: int) -> bytes:
 def _weights() -> Iterator[tuple[str, Make]]:
     """Weights that are no numbers, or are somewhere else."""
     for name, value in (("nan", np.nan), ("inf", np.inf), ("minus-inf", -np.inf)):
-        yield f"all-{name}", _edit(lambda proto, value=value: _set_weights(proto, value, every=True))
-        yield f"one-{name}", _edit(lambda proto, value=value: _set_weights(proto, value, every=False))
-    yield "nan-half", _edit(lambda proto: _set_weights(proto, np.nan, every=False, dtype=np.float16))
-    yield "nan-float-data", _edit(lambda proto: _set_weights(proto, np.nan, every=False, raw=False))
-    yield "huge-weights", _edit(lambda proto: _set_weights(proto, 3e38, every=True))
+        yield f"all-{name}", edit(lambda proto, value=value: _set_weights(proto, value, every=True))
+        yield f"one-{name}", edit(lambda proto, value=value: _set_weights(proto, value, every=False))
+    yield "nan-half", edit(lambda proto: _set_weights(proto, np.nan, every=False, dtype=np.float16))
+    yield "nan-float-data", edit(lambda proto: _set_weights(proto, np.nan, every=False, raw=False))
+    yield "huge-weights", edit(lambda proto: _set_weights(proto, 3e38, every=True))
     for number, place in enumerate(("../../etc/passwd", "/etc/passwd", "weights.bin", "../secret.bin")):
-        yield f"external-{number}", _edit(lambda proto, place=place: _external(proto.graph.initializer[0], place))
-    yield "external-constant", _edit(_external_constant)
+        yield f"external-{number}", edit(lambda proto, place=place: _external(proto.graph.initializer[0], place))
+    yield "external-constant", edit(_external_constant)
 
 
 def _largest(proto: onnx.ModelProto) -> TensorProto:
@@ -139,20 +127,20 @@ def _external_constant(proto: onnx.ModelProto) -> None:
 
 def _graphs() -> Iterator[tuple[str, Make]]:
     """Graphs that cannot be run, or would run for ever."""
-    yield "no-graph", _edit(lambda proto: proto.ClearField("graph"))
-    yield "no-nodes", _edit(lambda proto: proto.graph.ClearField("node"))
-    yield "no-weights", _edit(lambda proto: proto.graph.ClearField("initializer"))
-    yield "no-outputs", _edit(lambda proto: proto.graph.ClearField("output"))
-    yield "no-inputs", _edit(lambda proto: proto.graph.ClearField("input"))
-    yield "future-opset", _edit(lambda proto: setattr(proto.opset_import[0], "version", 999))
-    yield "old-opset", _edit(lambda proto: setattr(proto.opset_import[0], "version", 1))
-    yield "future-ir", _edit(lambda proto: setattr(proto, "ir_version", 999))
-    yield "custom-operator", _edit(_custom_operator)
-    yield "unknown-operator", _edit(lambda proto: setattr(proto.graph.node[0], "op_type", "Summon"))
-    yield "cycle", _edit(_cycle)
-    yield "huge-shape", _edit(lambda proto: _largest(proto).dims.__setitem__(0, 1 << 40))
-    yield "negative-shape", _edit(lambda proto: _largest(proto).dims.__setitem__(0, -1))
-    yield "transposed", _edit(_transposed)
+    yield "no-graph", edit(lambda proto: proto.ClearField("graph"))
+    yield "no-nodes", edit(lambda proto: proto.graph.ClearField("node"))
+    yield "no-weights", edit(lambda proto: proto.graph.ClearField("initializer"))
+    yield "no-outputs", edit(lambda proto: proto.graph.ClearField("output"))
+    yield "no-inputs", edit(lambda proto: proto.graph.ClearField("input"))
+    yield "future-opset", edit(lambda proto: setattr(proto.opset_import[0], "version", 999))
+    yield "old-opset", edit(lambda proto: setattr(proto.opset_import[0], "version", 1))
+    yield "future-ir", edit(lambda proto: setattr(proto, "ir_version", 999))
+    yield "custom-operator", edit(_custom_operator)
+    yield "unknown-operator", edit(lambda proto: setattr(proto.graph.node[0], "op_type", "Summon"))
+    yield "cycle", edit(_cycle)
+    yield "huge-shape", edit(lambda proto: _largest(proto).dims.__setitem__(0, 1 << 40))
+    yield "negative-shape", edit(lambda proto: _largest(proto).dims.__setitem__(0, -1))
+    yield "transposed", edit(_transposed)
     yield "huge-constant", _built(_huge_constant)
     yield "endless-loop", _built(_endless_loop)
     yield "overflow", _built(_overflowing)
@@ -290,120 +278,3 @@ def _overflowing() -> onnx.GraphProto:
             node.op_type = "Mul"
             node.input.append(node.input[0])
     return graph
-
-
-def _metadata() -> Iterator[tuple[str, Make]]:
-    """Metadata that are missing, or odd in one field."""
-    yield "no-metadata", _edit(lambda proto: proto.ClearField("metadata_props"))
-    for name, text in {
-        "empty": "",
-        "null": "null",
-        "list": "[]",
-        "number": "1",
-        "cut": '{"challenge": "wheat", "recipe"',
-        "deep": "[" * 100_000,
-        "digits": '{"challenge": ' + "9" * 5000 + "}",
-        "surrogate": '{"challenge": "\\ud800", "recipe": {}, "classes": []}',
-    }.items():
-        yield f"metadata-{name}", _edit(lambda proto, text=text: _set_text(proto, text))
-    for number, (field, value) in enumerate(ODD_FIELDS):
-        yield f"{field}-{number}", _edit(lambda proto, field=field, value=value: _set_field(proto, field, value))
-    for number, (field, value) in enumerate(ODD_SETTINGS):
-        yield (
-            f"recipe-{field}-{number}",
-            _edit(lambda proto, field=field, value=value: _set_setting(proto, field, value)),
-        )
-
-
-ODD_FIELDS: list[tuple[str, object]] = [
-    ("challenge", "barley"),
-    ("challenge", 3),
-    ("challenge", None),
-    ("challenge", ["wheat"]),
-    ("challenge", "food"),
-    ("challenge", "upcalls"),
-    ("challenge", "../wheat"),
-    ("recipe", None),
-    ("recipe", "tiny"),
-    ("recipe", []),
-    ("classes", None),
-    ("classes", 5),
-    ("classes", "wheat"),
-    ("classes", [1, 2]),
-    ("classes", ["a", "b", "c"]),
-    ("classes", ["a", "a"]),
-    ("classes", [["a"]]),
-    ("facts", 3),
-    ("facts", []),
-    ("recall_curve", 3),
-    ("recall_curve", {"hours": "many"}),
-    ("event_seconds", "long"),
-    ("event_seconds", -1),
-    ("scale", 3),
-    ("scale", {"longer_sides": "all"}),
-    ("scale", {"longer_sides": [0]}),
-    ("scale", {"longer_sides": [1000], "pixel_scale": "large"}),
-    ("scale", {"objects": {"size": 3}}),
-    ("scale", {"objects": {"size": None, "spread": 1, "confidence": 1}}),
-    ("scale", {"longer_sides": [50], "pixel_scale": 1.0, "gsd": 0}),
-    ("counts", 3),
-    ("counts", {"score_threshold": 0.5}),
-    ("counts", {"threshold": 0.5}),
-    (
-        "counts",
-        {
-            "score_threshold": "high",
-            "class_thresholds": "",
-            "items": 1,
-            "objects": 1,
-            "quantile": 1,
-            "dispersion": 1,
-        },
-    ),
-    (
-        "counts",
-        {
-            "score_threshold": 0.5,
-            "class_thresholds": "",
-            "items": 1,
-            "objects": 1,
-            "quantile": "x",
-            "dispersion": None,
-        },
-    ),
-]
-ODD_SETTINGS: list[tuple[str, object]] = [
-    ("task", "masks"),
-    ("task", "events"),
-    ("task", ["boxes"]),
-    ("stride", 8),
-    ("stride", {}),
-    ("image_size", 10**12),
-    ("image_size", -5),
-    ("image_size", None),
-    ("score_threshold", "nan"),
-    ("class_thresholds", "barley 0.5"),
-    ("head_groups", "barley"),
-    ("tta", 3),
-    ("voxel_size", 1),
-]
-
-
-def _set_text(proto: onnx.ModelProto, text: str) -> None:
-    del proto.metadata_props[:]
-    proto.metadata_props.append(onnx.StringStringEntryProto(key=KEY, value=text))
-
-
-def _stated(proto: onnx.ModelProto) -> dict[str, Any]:
-    stated: dict[str, Any] = json.loads(next(one.value for one in proto.metadata_props if one.key == KEY))
-    return stated
-
-
-def _set_field(proto: onnx.ModelProto, field: str, value: object) -> None:
-    _set_text(proto, json.dumps(_stated(proto) | {field: value}))
-
-
-def _set_setting(proto: onnx.ModelProto, field: str, value: object) -> None:
-    stated = _stated(proto)
-    stated["recipe"][field] = value
-    _set_text(proto, json.dumps(stated))

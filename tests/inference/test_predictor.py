@@ -16,9 +16,10 @@ from tallymark.api.models import find_models
 from tallymark.core.problems import BadInput, Problem
 from tallymark.data.catalog import Catalog
 from tallymark.inference import session as session_module
-from tallymark.inference.execution import Execution
+from tallymark.inference.execution import plan_execution
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.predictor import Predictor
+from tallymark.inference.runtimes.choice import Choice
 from tallymark.inference.session import Session
 
 SMALL: dict[str, Any] = {"tta": 1, "image_size": 64}
@@ -58,7 +59,7 @@ def test_the_result_has_predictions_candidates_and_problems(predictor: Predictor
     assert result.recipe.score_threshold == 0.1
     assert result.predictions.classes == predictor.metadata.classes
     assert (result.predictions.scores >= 0.1).all()
-    assert len(result.predictions) <= len(result.candidates.objects)
+    assert len(result.predictions) <= len(result.candidates.load().objects)
     assert result.predictions.items.ids.to_list() == ["a", "b", "c"]
     assert result.candidates.readable.tolist() == [True, True, False]
     assert [problem.item for problem in result.problems] == ["c"]
@@ -71,7 +72,7 @@ def test_one_threshold_replaces_those_of_all_classes(predictor: Predictor, catal
 
 def test_another_threshold_does_not_change_how_images_are_shown(predictor: Predictor, catalog: Catalog) -> None:
     results = [predictor.predict(catalog, tta=1, score_threshold=threshold) for threshold in (0.05, 0.9)]
-    first, second = (result.candidates.objects for result in results)
+    first, second = (result.candidates.load().objects for result in results)
     assert np.array_equal(first.scores, second.scores)
     [note] = results[0].notes
     assert note.startswith("2 images of 48 x 64 px: shown to the network at ")
@@ -105,14 +106,25 @@ def test_models_of_different_classes_are_no_ensemble(model: Path, monkeypatch: p
     assert "ear" in problem.expected
 
 
-def test_a_session_is_planned_for_its_modality(model: Path) -> None:
-    assert Session(model, threads=3).execution == Execution(tile_threads=3, concurrent_tiles=1)
+def test_all_models_of_an_ensemble_are_run_by_the_runtime_of_the_first(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    choose = session_module.choose
+
+    def recording(name: str, *arguments: Any) -> Choice:
+        asked.append(name)
+        return choose(name, *arguments)
+
+    monkeypatch.setattr(session_module, "choose", recording)
+    Predictor([model, model], threads=1)
+    assert asked == ["auto", "onnxruntime"]
 
 
 def test_a_session_takes_the_free_cores_unless_threads_are_given(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_module, "free_cores", lambda: 2)
-    assert Session(model).execution.tile_threads == 2
-    assert Session(model, threads=1).execution.tile_threads == 1
+    assert Session(model).execution == plan_execution(2)
+    assert Session(model, threads=1).execution == plan_execution(1)
 
 
 def test_a_session_is_safe_to_call_from_several_threads(model: Path) -> None:

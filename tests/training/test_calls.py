@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 
 import tallymark
 from tallymark.api import data as api_data
-from tallymark.api import models as api_models
 from tallymark.cli.main import app
 from tallymark.core.problems import BadInput
 from tallymark.formats import write_raven
@@ -61,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("run") / "run"
-    api_models.train("upcalls", folder, out, preset="tiny", **SMALL)
+    tallymark.train("upcalls", folder, out, preset="tiny", **SMALL)
     return out
 
 
@@ -102,12 +101,12 @@ def test_a_threshold_is_chosen_by_its_false_positives_per_hour(run: Path, folder
     wanted = table.filter(pl.col("fp_per_hour") <= rate)["score_threshold"][0]
     alone = next(run.glob("fold-*/model.onnx"))
     for model in (run, alone):
-        assert api_models.predict(model, folder, fp_per_hour=rate).recipe.score_threshold == wanted
+        assert tallymark.predict(model, folder, fp_per_hour=rate).recipe.score_threshold == wanted
     least = float(table["fp_per_hour"].min() or 0)
-    note = api_models.predict(alone, folder, fp_per_hour=0).notes[0]
+    note = tallymark.predict(alone, folder, fp_per_hour=0).notes[0]
     assert ("no threshold had as few as" if least else "cannot be distinguished") in note
     with pytest.raises(BadInput, match="one way to choose the score threshold"):
-        api_models.predict(alone, folder, fp_per_hour=1, score_threshold=0.5)
+        tallymark.predict(alone, folder, fp_per_hour=1, score_threshold=0.5)
 
 
 def test_every_export_is_written(run: Path, folder: Path, tmp_path: Path) -> None:
@@ -163,10 +162,10 @@ def test_every_export_is_written(run: Path, folder: Path, tmp_path: Path) -> Non
 
 
 def test_the_official_form_has_two_columns(run: Path, folder: Path, tmp_path: Path) -> None:
-    api_models.predict(run, folder, tmp_path / "submission.csv", score_threshold=0.04)
+    tallymark.predict(run, folder, tmp_path / "submission.csv", score_threshold=0.04)
     assert (tmp_path / "submission.csv").read_text().splitlines()[0] == "filename,timestamp"
     with pytest.raises(BadInput, match="official or scored"):
-        api_models.predict(run, folder, tmp_path / "submission.csv", form="score")
+        tallymark.predict(run, folder, tmp_path / "submission.csv", form="score")
 
 
 def test_options_that_a_model_does_not_support_are_refused(folder: Path, run: Path, tmp_path: Path) -> None:
@@ -198,7 +197,7 @@ def test_options_that_a_model_does_not_support_are_refused(folder: Path, run: Pa
 def test_a_model_without_a_recall_curve_has_no_operating_point(folder: Path, tmp_path: Path) -> None:
     export(make_network(TINY, 1).eval(), ModelMetadata("upcalls", TINY), tmp_path / "model.onnx")
     with pytest.raises(BadInput, match="without a recall curve"):
-        api_models.predict(tmp_path / "model.onnx", folder, fp_per_hour=1)
+        tallymark.predict(tmp_path / "model.onnx", folder, fp_per_hour=1)
 
 
 @pytest.mark.parametrize(
@@ -222,11 +221,11 @@ def test_a_damaged_recording_is_predicted_up_to_the_damage(tmp_path: Path) -> No
         soundfile.write(tmp_path / "in" / f"{name}.flac", noise, 1000)
     whole = (tmp_path / "in" / "b.flac").read_bytes()
     (tmp_path / "in" / "b.flac").write_bytes(whole[: len(whole) * 6 // 10])
-    result = api_models.predict(tmp_path / "model.onnx", tmp_path / "in")
+    result = tallymark.predict(tmp_path / "model.onnx", tmp_path / "in")
     assert [(problem.kind, problem.item) for problem in result.problems] == [("corrupt_media", "b.flac")]
     seconds_read = result.candidates.size[:, 0]
     assert seconds_read.tolist() == [400, pytest.approx(0.6 * 400, abs=5), 400]  # a block of FLAC is some 4 s
-    objects = result.candidates.objects
+    objects = result.candidates.load().objects
     for item, seconds in enumerate(seconds_read.tolist()):
         times = objects.shapes.time[objects.item == item]
         assert seconds - 5 < times.max() <= seconds + 0.1
@@ -244,7 +243,7 @@ def test_concurrent_tiles_do_not_change_predictions(run: Path, folder: Path, run
     monkeypatch.setattr("tallymark.modalities.audio.tiling.TILE_FRAMES", 64)  # many tiles
     catalog = tallymark.read("upcalls", folder)
     model = sorted(run.glob("fold-*/model.onnx"))[:1]
-    one, three = (Predictor(model, runtime, threads).predict(catalog).candidates.objects for threads in (1, 3))
+    one, three = (Predictor(model, runtime, threads).predict(catalog).candidates.load().objects for threads in (1, 3))
     assert len(one) > len(catalog)
     assert np.allclose(one.shapes.time, three.shapes.time, atol=1e-4)
     assert np.allclose(one.scores, three.scores, atol=1e-5)

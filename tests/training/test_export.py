@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 import torch
 
+import tallymark
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
@@ -229,7 +230,8 @@ class Folder:
 
 
 def test_two_models_are_an_ensemble(make: Make, tmp_path: Path) -> None:
-    catalog: Any = Folder(tmp_path, [(50, 70), None, (80, 40)])
+    Folder(tmp_path, [(50, 70), None, (80, 40)])
+    catalog = tallymark.read("wheat", tmp_path)
     result = Predictor([make(), make()]).predict(catalog, score_threshold=0.0, tta="2")
     alone = Predictor([make()]).predict(catalog, score_threshold=0.0, tta="2")
     assert result.recipe.tta == 2

@@ -9,7 +9,8 @@ import pytest
 import tallymark
 from tallymark.core.problems import BadInput
 from tallymark.data.catalog import Catalog
-from tallymark.training.provenance import TRAINED_ON, initial_weights, record_provenance, trained_on
+from tallymark.inference.run import TRAINED_ON
+from tallymark.training.provenance import initial_weights, record_provenance, trained_on
 from tests.training.test_train import train
 
 

@@ -11,7 +11,6 @@ import pytest
 from rich.console import Console
 
 import tallymark
-from tallymark.api import models
 from tallymark.cli import demo
 from tallymark.cli.demo import SOLUTION, demo_rule_options
 from tallymark.core.registry import challenge
@@ -42,7 +41,7 @@ def test_the_demo_ends_with_all_scores(
     for name in MARGIN:
         shutil.copytree(demo_of(name) / "data", tmp_path / "demo" / name / "data")
     (tmp_path / "demo" / demo.MARK).touch()
-    monkeypatch.setattr(models, "train", use_trained)
+    monkeypatch.setattr(demo, "train", use_trained)
     with (tmp_path / "printed.txt").open("w") as printed:
         demo.run([], tmp_path / "demo", Console(file=printed, width=100))
     text = (tmp_path / "printed.txt").read_text()

@@ -18,3 +18,4 @@ PRESETS = {
         neck=96, rotate_degrees=45, epochs=40, batch_size=16, ema_decay=0.9998, train_folds=5, tta=4, fusion="wbf",
     ),
 }  # fmt: skip
+SPEEDS = {"fast": {"tta": 1}, "balanced": {"tta": 1}, "best": {"tta": 4}}

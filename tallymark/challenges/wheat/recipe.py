@@ -16,9 +16,12 @@ PRESETS = {
         epochs=60, learning_rate=4e-3, ema_decay=0.98, evaluations=2, folds=5, tta=1,
     ),
     "small": SMALL,
-    # After the winners of 2020: higher resolution, folds by field, mosaic and mixup, eightfold TTA.
+    # After the winners of 2020: higher resolution, folds by field, mosaic and mixup.
     "full": SMALL.replace(
         frozen_stages=0, stride=4, neck=128, image_size=1024, crop_size=768, scale_jitter=2, mosaic=0.5, mixup=0.3,
-        epochs=80, batch_size=16, ema_decay=0.9998, folds=5, train_folds=5, fold_by="groups", tta=8,
+        epochs=80, batch_size=16, ema_decay=0.9998, folds=5, train_folds=5, fold_by="groups",
     ),
 }  # fmt: skip
+# Of the pretrained model on real photographs: four transforms take four times as long for 0.02 of the score, and three
+# quarters of the size half of the time for 0.02 less.
+SPEEDS = {"fast": {"tta": 1, "resolution": 0.75}, "balanced": {"tta": 1}, "best": {"tta": 4}}

@@ -11,11 +11,11 @@ from tallymark.core.parallel import in_background
 from tallymark.core.problems import BadInput, Problem
 from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.tta import TTATransform
-from tallymark.io.audio import read_header
+from tallymark.io.audio import RECORDING, read_header
 from tallymark.modalities.audio.config import spectrogram_config
 from tallymark.modalities.audio.recipe import AudioRecipe
-from tallymark.modalities.audio.spectrogram import spectrogram
-from tallymark.modalities.audio.tiling import audio_tiles, context_frames
+from tallymark.modalities.audio.spectrogram import MAX_LEVEL, MIN_LEVEL, spectrogram
+from tallymark.modalities.audio.tiling import TILE_FRAMES, audio_tiles, context_frames
 from tallymark.modalities.base import (
     BLANK,
     Dataset,
@@ -27,6 +27,7 @@ from tallymark.modalities.base import (
     identity,
     path_of,
 )
+from tallymark.synthetic.paint import fractal
 
 if TYPE_CHECKING:
     from tallymark.detector.encoders import Encoder
@@ -36,8 +37,9 @@ class AudioModality:
     """Recordings of any length and sample rate, as spectrograms (bins, frames, 1)."""
 
     name = "audio"
+    medium = RECORDING
+    linking_tables = ()
     recipe_type = AudioRecipe
-    concurrent_tiles = True
 
     def validate(self, recipe: AudioRecipe) -> None:
         spectrogram_config(recipe)
@@ -58,6 +60,15 @@ class AudioModality:
     def blank_tile(self, recipe: AudioRecipe) -> Tile:
         bins = spectrogram_config(recipe).n_bins
         return Tile(np.zeros((bins, BLANK, 1), np.float32), 0, 0, (0, 0, BLANK, bins))
+
+    def tile_shape(self, recipe: AudioRecipe) -> tuple[int, int, int]:
+        """That of a tile within a long recording."""
+        return spectrogram_config(recipe).n_bins, TILE_FRAMES + 2 * context_frames(recipe), 1
+
+    def synthetic_tile(self, recipe: AudioRecipe, rng: np.random.Generator) -> np.ndarray:
+        bins, frames, _ = self.tile_shape(recipe)
+        levels = fractal(rng, bins, frames, coarse=32, fine=2)
+        return (MIN_LEVEL + (MAX_LEVEL - MIN_LEVEL) * levels)[..., None]
 
     def apply_tta(self, grid: np.ndarray, transform: TTATransform, recipe: AudioRecipe) -> np.ndarray:
         return transform.apply(grid)

@@ -16,6 +16,7 @@ from tallymark.drawing.colors import Color
 from tallymark.drawing.spectrograms import SIZE, draw_spectrogram
 from tallymark.geometry import Events
 from tallymark.io.audio import read_audio, read_header
+from tallymark.io.media import Medium
 from tallymark.modalities.audio.gallery import (
     NOUN,
     NOUNS,
@@ -51,7 +52,7 @@ class AudioRenderer:
     windowed = True
     objects_note = "Number, length and time."
 
-    def measure(self, catalog: Catalog, path: Path) -> MediaStatistics:
+    def measure(self, medium: Medium, path: Path) -> MediaStatistics:
         """From the header and a few windows: a recording of hours need not be read to its end."""
         header = read_header(path)
         if not header.frames:

@@ -16,6 +16,7 @@ import numpy as np
 
 from tallymark.io.audio import resample_stream
 from tallymark.io.media import flush_on_damage
+from tallymark.io.resampling import PASSBAND
 
 MAD_TO_STD = 1.4826
 """Standard deviations per median absolute deviation (MAD), of normal noise."""
@@ -57,6 +58,11 @@ class SpectrogramConfig:
         """The bin of the Fourier transform that `fmin` falls on."""
         return round(self.fmin * self.window_seconds)
 
+    @property
+    def passband(self) -> float:
+        """The share of the sample rate up to which resampling must be exact: the last bin, and its main lobe."""
+        return min((self.first_bin + self.n_bins + 1) / self.n_fft, PASSBAND)
+
     def frames(self, seconds: float) -> int:
         """Frames of a recording; frame k stands for the time from k to k + 1 hops."""
         return -(-round(seconds * self.sample_rate) // self.hop_length)
@@ -64,7 +70,7 @@ class SpectrogramConfig:
 
 def spectrogram(path: Path, config: SpectrogramConfig) -> Iterator[np.ndarray]:
     """The levels of a recording in blocks (bins, frames); the last one may be shorter."""
-    blocks = power_blocks(resample_stream(path, config.sample_rate), config)
+    blocks = power_blocks(resample_stream(path, config.sample_rate, config.passband), config)
     return background_normalize(blocks, config) if config.background_norm else (block / 2 for block in blocks)
 
 
@@ -95,14 +101,15 @@ def _log_power(samples: np.ndarray, config: SpectrogramConfig) -> np.ndarray:
     frames = np.ndarray((count, config.n_fft), samples.dtype, np.ascontiguousarray(samples), strides=strides)
     # Real and imaginary part of frequency k are in columns 2k - 1 and 2k; frequency 0 has only one.
     first = 2 * config.first_bin - 1
-    parts = cv2.dft(frames * _hann(config.n_fft), flags=cv2.DFT_ROWS)
+    windowed = frames * _hann(config.n_fft)
+    parts = cv2.dft(windowed, windowed, flags=cv2.DFT_ROWS)
     if first < 0:
         parts, first = np.insert(parts, 0, 0, axis=1), 0
-    parts = parts[:, first : first + 2 * config.n_bins]
-    squares = np.square(parts)
-    power = squares[:, ::2] + squares[:, 1::2]
+    parts = cv2.transpose(parts[:, first : first + 2 * config.n_bins])
+    squares = np.square(parts, out=parts)
+    power = squares[::2] + squares[1::2]
     power += np.float32(MIN_POWER)
-    return cv2.transpose(cv2.log(power))
+    return cv2.log(power, power)
 
 
 @cache
@@ -159,5 +166,5 @@ def _median_of_sorted(ranked: np.ndarray) -> np.ndarray:
 def _normalize(block: np.ndarray, statistics: deque[np.ndarray]) -> np.ndarray:
     median, mad = _median_of_sorted(np.sort(statistics, axis=0))[..., None]
     level = block - median
-    level /= np.maximum(MAD_TO_STD * mad, MIN_STD)
+    level *= 1 / np.maximum(MAD_TO_STD * mad, MIN_STD)
     return np.clip(level, MIN_LEVEL, MAX_LEVEL, out=level)

@@ -9,12 +9,11 @@ import numpy as np
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
 from tallymark.geometry import ImageGeometry
-from tallymark.io.images import read_image
 from tallymark.modalities.base import path_of
 from tallymark.modalities.dataset import CachedDataset
 from tallymark.modalities.image.augmentation import augment_image
 from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.image.resize import resize_longer_side
+from tallymark.modalities.image.resize import longer_side, read_resized
 from tallymark.modalities.sample import ImageSample
 
 
@@ -51,9 +50,8 @@ class ImageDataset(CachedDataset[ResizedImage]):
         return ImageSample.of(image.pixels, self.shapes.take(rows).scale(image.scale), self.labels[rows])
 
     def decode(self, item: int) -> ResizedImage:
-        image = read_image(path_of(self.catalog, item))
-        resized = resize_longer_side(image, self.recipe.image_size)
-        return ResizedImage(resized, max(resized.shape) / max(image.shape))
+        resized, size = read_resized(path_of(self.catalog, item), longer_side(self.recipe.image_size))
+        return ResizedImage(resized, max(resized.shape[:2]) / max(size))
 
     def nbytes(self, decoded: ResizedImage) -> int:
         return decoded.pixels.nbytes

@@ -55,11 +55,13 @@ def plan_inputs(
         notes += [_note(size[group], *estimate) for group, estimate in estimated]
     else:
         notes.append(_summary([(len(group), estimate.scale) for group, estimate in estimated]))
-    sides = np.clip(np.round(np.where(longer > 0, scale * longer, recipe.image_size)), 1, MAX_SIZE).astype(int)
+    certain = frozenset(item for group, estimate in estimated if estimate.certain for item in group.tolist())
+    largest = int(MAX_SIZE / max(recipe.resolution, 1))
+    sides = np.clip(np.round(np.where(longer > 0, scale * longer, recipe.image_size)), 1, largest).astype(int)
     if (sides == recipe.image_size).all():
-        return InputPlan(None, tuple(notes), failed)
+        return InputPlan(None, tuple(notes), failed, certain)
     recipes = {side: recipe.replace(image_size=side) for side in np.unique(sides).tolist()}
-    return InputPlan([recipes[side] for side in sides.tolist()], tuple(notes), failed)
+    return InputPlan([recipes[side] for side in sides.tolist()], tuple(notes), failed, certain)
 
 
 def _some_images(catalog: Catalog, group: np.ndarray, failed: dict[int, BadMedia]) -> Iterator[np.ndarray]:

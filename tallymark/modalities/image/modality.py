@@ -12,7 +12,7 @@ from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.coders import CODERS
 from tallymark.detector.strides import BLOCK
 from tallymark.detector.tta import TTATransform
-from tallymark.io.images import read_image
+from tallymark.io.images import IMAGE
 from tallymark.modalities.base import (
     BLANK,
     Dataset,
@@ -26,10 +26,11 @@ from tallymark.modalities.base import (
 )
 from tallymark.modalities.image.input_plan import plan_inputs
 from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.image.resize import MAX_SIZE, resize_area
+from tallymark.modalities.image.resize import MAX_SIZE, block_area, longer_side, read_resized
 from tallymark.modalities.image.scale import TrainingScale, training_scale
 from tallymark.modalities.image.scale_search import mean_confidence
-from tallymark.modalities.image.tiling import image_tiles
+from tallymark.modalities.image.tiling import TILE_SIZE, image_tiles
+from tallymark.synthetic.paint import finish, fractal
 
 if TYPE_CHECKING:
     from tallymark.detector.encoders import Encoder
@@ -39,32 +40,43 @@ class ImageModality:
     """RGB images of any size, (height, width, 3) bytes."""
 
     name = "image"
+    medium = IMAGE
+    linking_tables = ()
     recipe_type = ImageRecipe
-    concurrent_tiles = False
-    """One tile is work enough for all cores."""
 
     def validate(self, recipe: ImageRecipe) -> None:
-        if not 0 < recipe.image_size <= MAX_SIZE:
-            found, expected = f"image_size={recipe.image_size}", f"at most {MAX_SIZE} pixels"
+        if recipe.shown_size > MAX_SIZE:
+            found = f"image_size={recipe.image_size}" + f" resolution={recipe.resolution:g}" * (recipe.resolution != 1)
+            expected = f"at most {MAX_SIZE} pixels"
             raise BadInput(Problem("bad_option", "recipe", found, expected, "give e.g. image_size=1024"))
         if recipe.crop_size % BLOCK:
             found, remedy = f"crop_size={recipe.crop_size}", f"give e.g. {max(recipe.crop_size // BLOCK, 1) * BLOCK}"
             raise BadInput(Problem("bad_option", "recipe", found, f"a multiple of {BLOCK}", remedy))
 
     def open(self, catalog: Catalog, item: int, recipe: ImageRecipe) -> ModelInput:
-        image = read_image(path_of(catalog, item))
-        height, width = image.shape[:2]
-        if CODERS[recipe.task].whole_item:
-            resized = resize_area(image, recipe.image_size)
+        whole = CODERS[recipe.task].whole_item
+        shown = block_area(recipe.shown_size) if whole else longer_side(recipe.shown_size)
+        resized, (width, height) = read_resized(path_of(catalog, item), shown)
+        if whole:
             tile = Tile(resized, 0, 0, (0, 0, resized.shape[1], resized.shape[0]))
             return ModelInput((width, height), [tile], width / resized.shape[1])
-        return ModelInput((width, height), *image_tiles(image, recipe.image_size))
+        scale = max(width, height) / max(resized.shape[:2])  # the shorter side is rounded
+        return ModelInput((width, height), image_tiles(resized), scale)
 
     def rasterizer(self, recipe: ImageRecipe) -> Callable[[np.ndarray], np.ndarray]:
         return identity
 
     def blank_tile(self, recipe: ImageRecipe) -> Tile:
         return Tile(np.zeros((BLANK, BLANK, 3), np.uint8), 0, 0, (0, 0, BLANK, BLANK))
+
+    def tile_shape(self, recipe: ImageRecipe) -> tuple[int, int, int]:
+        """That of a square image."""
+        side = -(-min(recipe.image_size, TILE_SIZE) // BLOCK) * BLOCK
+        return side, side, 3
+
+    def synthetic_tile(self, recipe: ImageRecipe, rng: np.random.Generator) -> np.ndarray:
+        height, width, channels = self.tile_shape(recipe)
+        return finish(255 * np.stack([fractal(rng, height, width) for _ in range(channels)], axis=2))
 
     def apply_tta(self, grid: np.ndarray, transform: TTATransform, recipe: ImageRecipe) -> np.ndarray:
         return transform.apply(grid)
@@ -83,7 +95,7 @@ class ImageModality:
         return ImageDataset(catalog, recipe)
 
     def fingerprint(self, catalog: Catalog, item: int, recipe: ImageRecipe) -> list[object]:
-        return [catalog.items.ids[item], fingerprint_file(catalog.path(item)), recipe.image_size]
+        return [catalog.items.ids[item], fingerprint_file(catalog.path(item)), recipe.shown_size]
 
     def training_scale(
         self, catalog: LabelledCatalog, recipe: ImageRecipe, scores: np.ndarray, gsd: float | None

@@ -16,6 +16,7 @@ class ImageRecipe(Recipe):
     Images
     ------
     image_size: pixels of the longer side, as the network sees images. crop_size: side of the training crops.
+    resolution: images are predicted at this share of the size: 0.75 takes about half of the time of 1.
     positive_crops: share of crops that are placed on an object, however many images have none.
 
     Augmentation
@@ -30,6 +31,7 @@ class ImageRecipe(Recipe):
     modality: ClassVar[str] = "image"
 
     image_size: int = prediction(512, most=32_768)
+    resolution: float = prediction(1.0, least=0.05, most=4)
     crop_size: int = training(384, most=4_096)
     positive_crops: Fraction = training(0.0)
     scale_jitter: float = training(1.4, most=100)
@@ -45,3 +47,8 @@ class ImageRecipe(Recipe):
     mosaic: Fraction = training(0.0)
     mixup: Fraction = training(0.0)
     cutmix: Fraction = training(0.0)
+
+    @property
+    def shown_size(self) -> int:
+        """Pixels of the longer side of an image in prediction."""
+        return max(round(self.image_size * self.resolution), 1)

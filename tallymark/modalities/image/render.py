@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import cv2
@@ -14,24 +13,15 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.boxes_and_masks import WIDTH, resize_to_fit
 from tallymark.drawing.charts import Chart, histogram
-from tallymark.drawing.colors import ANNOTATION, HIGHLIGHT, Color
+from tallymark.drawing.colors import ANNOTATION, HIGHLIGHT
 from tallymark.io.images import read_image
 from tallymark.modalities.base import path_of
-from tallymark.modalities.gallery import (
-    GalleryItem,
-    annotations_of,
-    drawable,
-    extremes_by_count,
-    extremes_of,
-    rarest_class,
-    select_item,
-    select_items,
-)
+from tallymark.modalities.gallery import GalleryItem, annotations_of, extremes_of, select_item
 from tallymark.modalities.image.overlays import OVERLAYS, Overlay
 from tallymark.modalities.image.scene import image_paths, image_scene
-from tallymark.modalities.render import CameraImage, RateColumns
-from tallymark.modalities.scene import MAX_WINDOWS, SCENE_SIDE, Scene, Window
-from tallymark.modalities.survey import MediaStatistics, Survey, measure_thumbnail, size_table
+from tallymark.modalities.scene import SCENE_SIDE, Scene, Window
+from tallymark.modalities.survey import Survey, size_table
+from tallymark.modalities.whole_items import WholeItemRenderer
 
 MIN_CLOSE_UP = 96
 """Pixels of the image that a close-up shows at least, in each direction."""
@@ -43,23 +33,8 @@ MAX_SIDE = 4000
 """Pixels across of an image that is enlarged to crop a close-up from it."""
 
 
-class ImageRenderer:
+class ImageRenderer(WholeItemRenderer):
     """Photographs and satellite images with boxes, masks, rotated boxes or class labels."""
-
-    thumbnail_size = (WIDTH, WIDTH * 3 // 4)
-    drawing_suffix = ".jpg"
-    wide = False
-    windowed = False
-    objects_note = "Number, size and position."
-
-    def measure(self, catalog: Catalog, path: Path) -> MediaStatistics:
-        return measure_thumbnail(catalog, path)
-
-    def total(self, survey: Survey) -> tuple[str, str] | None:
-        return None
-
-    def rate_columns(self, survey: Survey) -> RateColumns | None:
-        return None
 
     def media_charts(self, survey: Survey) -> list[Chart | None]:
         width, height = survey.extent[np.isfinite(survey.extent).all(axis=1)].T
@@ -90,9 +65,6 @@ class ImageRenderer:
         overlay = _overlay(catalog)
         return "Click an image to enlarge it." if overlay is None else overlay.gallery_note
 
-    def gallery(self, catalog: Catalog, survey: Survey, most: int, seed: int) -> dict[str, list[GalleryItem]]:
-        return select_items(catalog, survey, self._extremes(catalog, survey), most, seed, self.strata(catalog))
-
     def draw(self, catalog: Catalog, item: GalleryItem) -> np.ndarray:
         path = catalog.path(item.item)
         assert path is not None, "only items with a file are drawn"
@@ -121,14 +93,6 @@ class ImageRenderer:
     def paths(self, scene: Scene, annotations: Annotations[Any]) -> list[str]:
         return image_paths(scene, annotations)
 
-    def cuboids(self, scene: Scene, annotations: Annotations[Any]) -> np.ndarray:
-        return np.empty((0, 7))
-
-    def windows(
-        self, catalog: Catalog, item: int, *shown: Annotations[Any], most: int = MAX_WINDOWS, seed: int = 0
-    ) -> Sequence[Window | None]:
-        return [None]
-
     def drawings(
         self, catalog: Catalog, predictions: Annotations[Any], item: int, recipe: Recipe | None = None
     ) -> dict[str, np.ndarray]:
@@ -142,12 +106,6 @@ class ImageRenderer:
             image = OVERLAYS[type(truth.shapes)].draw(image, 1.0, truth, HIGHLIGHT, max(1, thickness // 2))
         return {"": overlay.draw(image, 1.0, select_item(predictions, item), ANNOTATION, thickness)}
 
-    def legend(self, catalog: Catalog) -> list[tuple[str, Color]]:
-        return []
-
-    def camera_images(self, catalog: Catalog, survey: Survey, seed: int) -> list[CameraImage]:
-        return []
-
     def strata(self, catalog: Catalog) -> np.ndarray:
         """The group of each image; its class where there is one group and images have labels only."""
         truth = catalog.truth
@@ -156,14 +114,10 @@ class ImageRenderer:
         first = np.minimum(truth.offsets[:-1], len(truth) - 1)
         return np.where(truth.counts > 0, truth.labels[first], -1)
 
-    def _extremes(self, catalog: Catalog, survey: Survey) -> Iterator[GalleryItem]:
-        usable = drawable(catalog, survey)
-        truth = catalog.truth
-        overlay = _overlay(catalog)
-        yield from extremes_by_count(catalog, usable & catalog.labelled)
-        if truth is not None and overlay is not None and usable[truth.item].any():
-            yield from overlay.extremes(truth, usable[truth.item])
-        yield from rarest_class(catalog, usable)
+    def object_extremes(self, catalog: Catalog, truth: Annotations[Any], usable: np.ndarray) -> Iterator[GalleryItem]:
+        yield from OVERLAYS[type(truth.shapes)].extremes(truth, usable)
+
+    def media_extremes(self, survey: Survey, usable: np.ndarray) -> Iterator[GalleryItem]:
         yield from extremes_of(survey.level, usable, "brightest: mean grey level {}", "darkest: mean grey level {}")
         highest, lowest = "highest contrast: grey levels vary by {}", "lowest contrast: grey levels vary by {}"
         yield from extremes_of(survey.spread, usable, highest, lowest)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import cv2
 import numpy as np
 
 from tallymark.detector.strides import BLOCK
+from tallymark.io.images import WantedSize, read_at_least
 
 MAX_SIZE = 1 << 15
 """Maximum `image_size` in pixels."""
@@ -15,11 +17,34 @@ GRAY = 114
 """The value of padded pixels, about the mean of photographs."""
 
 
-def resize_longer_side(image: np.ndarray, size: int) -> np.ndarray:
-    """An image (height, width, 3) whose longer side has `size` pixels."""
-    height, width = image.shape[:2]
-    scale = size / max(height, width)
-    return resize(image, max(round(width * scale), 1), max(round(height * scale), 1))
+def read_resized(path: Path, shown: WantedSize) -> tuple[np.ndarray, tuple[int, int]]:
+    """An image as (height, width, 3) bytes, resized to `shown(width, height)`, and the width and height of the file's.
+
+    Large JPEGs are decoded at reduced size, never below the one that is shown.
+    """
+    image, size = read_at_least(path, shown)
+    return resize(image, *shown(*size)), size
+
+
+def longer_side(size: int) -> WantedSize:
+    """The size in the image's own proportions whose longer side has `size` pixels."""
+
+    def shown(width: int, height: int) -> tuple[int, int]:
+        scale = size / max(height, width)
+        return max(round(width * scale), 1), max(round(height * scale), 1)
+
+    return shown
+
+
+def block_area(size: int) -> WantedSize:
+    """About `size` * `size` pixels in the image's own proportions, both sides multiples of `BLOCK`."""
+
+    def shown(width: int, height: int) -> tuple[int, int]:
+        wide = size * math.sqrt(width / height)
+        across, down = (max(round(length / BLOCK), 1) * BLOCK for length in (wide, size * size / wide))
+        return across, down
+
+    return shown
 
 
 def pad_to_blocks(image: np.ndarray) -> np.ndarray:
@@ -28,14 +53,6 @@ def pad_to_blocks(image: np.ndarray) -> np.ndarray:
     if not down and not across:
         return image
     return cv2.copyMakeBorder(image, 0, down, 0, across, cv2.BORDER_CONSTANT, value=(GRAY,) * 3)
-
-
-def resize_area(image: np.ndarray, size: int) -> np.ndarray:
-    """About `size` * `size` pixels in the image's own proportions, both sides multiples of `BLOCK`."""
-    height, width = image.shape[:2]
-    wide = size * math.sqrt(width / height)
-    across, down = (max(round(length / BLOCK), 1) * BLOCK for length in (wide, size * size / wide))
-    return resize(image, across, down)
 
 
 def resize(image: np.ndarray, width: int, height: int) -> np.ndarray:

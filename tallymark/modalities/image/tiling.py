@@ -8,7 +8,7 @@ import numpy as np
 
 from tallymark.detector.strides import BLOCK
 from tallymark.modalities.base import Tile
-from tallymark.modalities.image.resize import pad_to_blocks, resize_longer_side
+from tallymark.modalities.image.resize import pad_to_blocks
 
 TILE_SIZE = 1536
 """Maximum side of a tile in pixels: larger ones cost memory and gain nothing."""
@@ -16,11 +16,10 @@ OVERLAP = 256
 """Pixels that neighbouring tiles share, so that each object has its surroundings in one of them."""
 
 
-def image_tiles(image: np.ndarray, size: int) -> tuple[list[Tile], float]:
-    """The tiles of an image resized to a longer side of `size`, and its own pixels per pixel of the tiles."""
-    resized = resize_longer_side(image, size)
+def image_tiles(resized: np.ndarray) -> list[Tile]:
+    """The tiles of an image that is resized already."""
     height, width = resized.shape[:2]
-    tiles = [
+    return [
         Tile(
             pad_to_blocks(resized[top:bottom, left:right]),
             left,
@@ -30,7 +29,6 @@ def image_tiles(image: np.ndarray, size: int) -> tuple[list[Tile], float]:
         for top, bottom, from_y, to_y in tile_spans(height, TILE_SIZE, OVERLAP)
         for left, right, from_x, to_x in tile_spans(width, TILE_SIZE, OVERLAP)
     ]
-    return tiles, max(image.shape[:2]) / max(height, width)  # the shorter side is rounded
 
 
 def tile_spans(length: int, size: int, overlap: int) -> Iterator[tuple[int, int, int, int]]:

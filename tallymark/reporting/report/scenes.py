@@ -165,10 +165,11 @@ def scene_objects(subject: Subject, picture: Picture, scene: Scene | None) -> li
     objects: list[Json] = []
     for role, shown, rows in _objects_of(subject, picture):
         drawn = _draw_objects(subject, shown, scene)
+        numbers = shown.numbers.tolist()
         for at, (row, outcome) in enumerate(zip(rows.tolist(), _outcomes(subject, role, rows), strict=True)):
             plain: Json = {
                 "role": role,
-                "number": int(shown.numbers[at]),
+                "number": numbers[at],
                 "outcome": outcome,
                 "score": None if shown.score is None else float(shown.score[at]),
                 "label": None if shown.label is None else int(shown.label[at]),

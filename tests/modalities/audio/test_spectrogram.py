@@ -10,6 +10,7 @@ import soundfile
 
 from tallymark.io import audio
 from tallymark.io.media import BadMedia
+from tallymark.io.resampling import resample
 from tallymark.modalities.audio.spectrogram import SpectrogramConfig, _median_and_mad, power_blocks, spectrogram
 
 
@@ -55,6 +56,18 @@ def test_the_size_of_blocks_does_not_matter(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(audio, "BLOCK", 1 << 9)
     assert np.abs(whole(path, SpectrogramConfig()) - once).max() < 1e-3
     assert [block.shape[1] for block in spectrogram(path, SpectrogramConfig())][:-1] == [320] * 9
+
+
+@pytest.mark.parametrize("rate", [2000, 32_000])
+def test_decimation_does_not_change_the_levels(tmp_path: Path, rate: int) -> None:
+    """They are those of the same recording resampled by soxr, though only the frequencies in use are kept."""
+    path = write(tmp_path / "a.wav", 60, rate, tone=(200, 30, 31))
+    samples = resample(audio.read_audio(path), rate, SpectrogramConfig().sample_rate)
+    soundfile.write(tmp_path / "b.wav", samples, SpectrogramConfig().sample_rate, subtype="FLOAT")
+    difference = np.abs(whole(path, SpectrogramConfig()) - whole(tmp_path / "b.wav", SpectrogramConfig()))
+    inner = difference[:, 20:-20]  # silence beyond the ends is filtered by one of them only
+    assert np.quantile(inner, 0.999) < 0.01
+    assert inner.mean() < 1e-3
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.01, 0.1, 5.0, 10.24, 10.25])

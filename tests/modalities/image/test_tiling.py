@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
+import tallymark
 from tallymark.detector.strides import BLOCK
 from tallymark.modalities.image import tiling
-from tallymark.modalities.image.resize import GRAY, pad_to_blocks, resize_area, resize_longer_side
+from tallymark.modalities.image.modality import MODALITY
+from tallymark.modalities.image.recipe import ImageRecipe
+from tallymark.modalities.image.resize import GRAY, block_area, longer_side, pad_to_blocks
 from tallymark.modalities.image.tiling import image_tiles, tile_spans
 
 
@@ -26,17 +32,16 @@ def test_spans_cover_a_length_once(length: int, size: int, overlap: int) -> None
         assert high == length or stop - high >= overlap // 2 - 16
 
 
-@given(width=st.integers(40, 700), height=st.integers(40, 700), size=st.sampled_from([64, 200, 500]))
-def test_tiles_are_crops_of_the_resized_image(width: int, height: int, size: int) -> None:
+@given(width=st.integers(40, 500), height=st.integers(40, 500))
+def test_tiles_are_crops_of_the_resized_image(width: int, height: int) -> None:
     rng = np.random.default_rng(0)
     image = rng.integers(0, 255, (height, width, 3), dtype=np.uint8)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tiling, "TILE_SIZE", 192)
         patch.setattr(tiling, "OVERLAP", 64)
-        tiles, scale = image_tiles(image, size)
+        tiles = image_tiles(image)
         patch.setattr(tiling, "TILE_SIZE", 10_000)
-        [whole], _ = image_tiles(image, size)
-    assert scale == max(width, height) / size
+        [whole] = image_tiles(image)
     counted = np.zeros(whole.data.shape[:2], int)
     for tile in tiles:
         left, top, right, bottom = tile.inside
@@ -61,18 +66,31 @@ def test_images_are_padded_with_gray_to_blocks(height: int, width: int) -> None:
 
 
 @pytest.mark.parametrize(("height", "width"), [(300, 400), (400, 300), (3000, 10), (20, 20)])
-def test_resizing_sets_the_longer_side(height: int, width: int) -> None:
-    resized = resize_longer_side(np.zeros((height, width, 3), np.uint8), 128)
-    assert max(resized.shape[:2]) == 128
-    assert min(resized.shape[:2]) == max(round(128 * min(height, width) / max(height, width)), 1)
+def test_the_longer_side_is_set(height: int, width: int) -> None:
+    shown = longer_side(128)(width, height)
+    assert max(shown) == 128
+    assert min(shown) == max(round(128 * min(height, width) / max(height, width)), 1)
 
 
 @given(width=st.integers(10, 900), height=st.integers(10, 900))
-def test_resizing_by_area_keeps_proportions(width: int, height: int) -> None:
-    resized = resize_area(np.zeros((height, width, 3), np.uint8), 256)
-    down, across = resized.shape[:2]
+def test_an_area_of_blocks_keeps_proportions(width: int, height: int) -> None:
+    across, down = block_area(256)(width, height)
     assert not down % BLOCK
     assert not across % BLOCK
     exact = 256 * np.sqrt(width / height)
     assert abs(across - exact) <= BLOCK
     assert abs(down - 256**2 / exact) <= BLOCK
+
+
+@pytest.mark.parametrize(("task", "shown"), [("boxes", (96, 72)), ("labels", (96, 96))])
+def test_resolution_changes_what_is_shown_and_not_the_coordinates(
+    task: str, shown: tuple[int, int], tmp_path: Path
+) -> None:
+    Image.new("RGB", (400, 300)).save(tmp_path / "a.jpg")
+    catalog = tallymark.read("wheat", tmp_path)
+    recipe = ImageRecipe().replace(task=task, image_size=192, resolution=0.5)
+    opened = MODALITY.open(catalog, 0, recipe)
+    [tile] = opened.tiles
+    assert opened.size == (400, 300)
+    assert tile.inside == (0, 0, *shown)
+    assert opened.scale == 400 / shown[0]

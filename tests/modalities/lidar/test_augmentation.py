@@ -13,10 +13,13 @@ from tallymark.geometry import Cuboids
 from tallymark.geometry.points_in_boxes import count_points_in_cuboids, points_in_cuboids
 from tallymark.geometry.rotated_boxes import intersection_area
 from tallymark.modalities.lidar.augmentation import (
+    MIN_GAP,
     ObjectBank,
     PointCloud,
+    _collides,
     augment_cloud,
     concat_clouds,
+    expand,
     transform_cloud,
 )
 from tallymark.modalities.lidar.recipe import LidarRecipe
@@ -243,3 +246,14 @@ def test_clouds_are_joined() -> None:
     assert both.label.tolist() == [*first.label.tolist(), 2]
     with pytest.raises(ValueError, match="do not fit"):
         PointCloud(first.points, first.cuboids, second.label)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_cuboids_collide_where_their_footprints_intersect(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = rng.uniform(0.5, 6, (3, 40))
+    others = Cuboids(*rng.uniform(-25, 25, (2, 40)), np.zeros(40), *size, rng.uniform(-np.pi, np.pi, 40))
+    for index in range(40):
+        one, rest = others.take(np.array([index])), others.take(np.delete(np.arange(40), index))
+        footprint = expand(one, MIN_GAP).ground.take(np.zeros(39, np.int64))
+        assert _collides(one, rest) == bool((intersection_area(footprint, rest.ground) > 0).any())

@@ -1,0 +1,1 @@
+"""Runtimes: what runs a model file, each behind the same interface, and which of them is used."""

@@ -1,0 +1,96 @@
+"""OpenVINO: on CPUs with bf16 instructions almost twice as fast as ONNX Runtime."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Literal
+
+import numpy as np
+
+from tallymark.core.problems import BadInput, Problem
+from tallymark.inference.execution import Execution
+from tallymark.inference.run import version_of
+from tallymark.inference.runtimes.base import ModelFile, OpenModel
+
+Precision = Literal["bf16", "f32"]
+
+
+class OpenVino:
+    """precision: of the computation; `bf16` becomes `f32` on CPUs without instructions for it."""
+
+    package = "openvino"
+
+    def __init__(self, name: str, precision: Precision) -> None:
+        self.name = name
+        self.precision = precision
+
+    def open(self, model: ModelFile, execution: Execution) -> OpenModel:
+        try:
+            import openvino
+        except ImportError:
+            remedy = "pip install 'tallymark[fast]', or leave out the runtime"
+            found = "the package openvino is not installed"
+            raise BadInput(Problem("no_runtime", f"runtime={self.name}", found, "openvino", remedy)) from None
+        core = openvino.Core()
+        fast = self.precision.upper() in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+        precision = self.precision if fast else "f32"
+        settings = {
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": precision,
+            "NUM_STREAMS": execution.concurrent_tiles,
+            "INFERENCE_NUM_THREADS": execution.tile_threads * execution.concurrent_tiles,
+            "ENABLE_CPU_PINNING": False,  # workers side by side would all be pinned to the first cores
+        }
+        network = _Network(core, model, settings)
+        network.compile(tile_size=True)
+        return OpenModel(network, f"openvino {version_of('openvino')} {precision}")
+
+
+class _Network:
+    """A network for inputs of any size, and the same one for the size of most tiles alone, each compiled once.
+
+    With a size that is known, inputs keep the order of their axes in memory: a network for bird's-eye views runs 1.2
+    times as fast. Which of the two runs an input is decided by its size alone, since their last digits may differ.
+    """
+
+    def __init__(self, core: Any, model: ModelFile, settings: dict[str, Any]) -> None:
+        self._core, self._settings = core, settings
+        self._network = core.read_model(model.data)
+        self._outputs, self._tile_shape = model.outputs, model.tile_shape
+        self._compiled: dict[bool, _Compiled] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
+        if inputs.shape[1:] != self._tile_shape:
+            return self.compile(tile_size=False)(inputs)
+        compiled = self.compile(tile_size=True)
+        parts = [compiled(inputs[number : number + 1]) for number in range(len(inputs))]
+        return parts[0] if len(parts) == 1 else {name: _concat(parts, name) for name in self._outputs}
+
+    def compile(self, *, tile_size: bool) -> _Compiled:
+        with self._lock:
+            if tile_size not in self._compiled:
+                network = self._network.clone()
+                if tile_size:
+                    network.reshape([1, *self._tile_shape])
+                compiled = self._core.compile_model(network, "CPU", self._settings)
+                self._compiled[tile_size] = _Compiled(compiled, self._outputs)
+            return self._compiled[tile_size]
+
+
+def _concat(parts: list[dict[str, np.ndarray]], name: str) -> np.ndarray:
+    return np.concatenate([part[name] for part in parts])
+
+
+class _Compiled:
+    """A compiled network; each thread has a request of its own, which serves one call at a time."""
+
+    def __init__(self, compiled: Any, outputs: tuple[str, ...]) -> None:
+        self._compiled, self._outputs = compiled, outputs
+        self._own = threading.local()
+
+    def __call__(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
+        if not hasattr(self._own, "request"):
+            self._own.request = self._compiled.create_infer_request()
+        outputs = self._own.request.infer(inputs, share_inputs=True)
+        return {name: np.array(outputs[name]) for name in self._outputs}

@@ -1,0 +1,51 @@
+"""OpenVINO: its settings for a process of its own and for several side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tallymark.inference.execution import Execution
+from tallymark.inference.onnx_file import read_model
+from tallymark.inference.runtimes.base import ModelFile
+from tallymark.inference.runtimes.openvino import OpenVino, Precision
+from tests.untrained import untrained
+
+openvino = pytest.importorskip("openvino")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> ModelFile:
+    path = untrained("wheat", tmp_path_factory.mktemp("openvino") / "model.onnx")
+    return ModelFile(read_model(path), None, ("heat",), (64, 64, 3))
+
+
+def setting_of(model: ModelFile, plan: Execution, name: str, precision: Precision = "bf16") -> Any:
+    network: Any = OpenVino("openvino", precision).open(model, plan).run
+    return network.compile(tile_size=True)._compiled.get_property(name)
+
+
+@pytest.mark.parametrize("plan", [Execution(1, 1), Execution(2, 1), Execution(1, 2)])
+def test_threads_and_streams_are_those_of_the_plan(plan: Execution, model: ModelFile) -> None:
+    assert setting_of(model, plan, "NUM_STREAMS") == plan.concurrent_tiles
+    assert setting_of(model, plan, "INFERENCE_NUM_THREADS") == plan.tile_threads * plan.concurrent_tiles
+
+
+def test_workers_are_not_pinned_to_the_same_core(model: ModelFile) -> None:
+    assert setting_of(model, Execution(1, 1), "ENABLE_CPU_PINNING") is False
+
+
+def test_single_precision_is_used_on_request(model: ModelFile) -> None:
+    fast = "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    names = [
+        setting_of(model, Execution(1, 1), "INFERENCE_PRECISION_HINT", one).get_type_name() for one in ("f32", "bf16")
+    ]
+    assert names == ["f32", "bf16" if fast else "f32"]
+
+
+def test_the_usual_tile_shape_has_a_network_of_its_own(model: ModelFile) -> None:
+    network: Any = OpenVino("openvino", "f32").open(model, Execution(1, 1)).run
+    shapes = [network.compile(tile_size=size)._compiled.input(0).partial_shape for size in (True, False)]
+    assert [shape.is_static for shape in shapes] == [True, False]
+    assert shapes[0].to_shape() == [1, *model.tile_shape]
