@@ -19,7 +19,6 @@ from pathlib import Path
 import torch
 
 import tallymark
-from tallymark.api import models as api_models
 from tallymark.core.recipe import head_groups_of
 from tallymark.core.registry import challenge_names
 from tallymark.modalities import modality_of
@@ -53,7 +52,7 @@ def compare(name: str, preset: str, rounds: int, threads: int | None, out: Path,
     folder = out / name
     if not folder.exists():
         tallymark.synth(name, folder, items=ITEMS.get(name, 96))
-    recipe = api_models.find_preset(name, preset)
+    recipe = tallymark.find_preset(name, preset)
     catalog = tallymark.read(name, folder).with_truth().in_split("train")
     names = catalog.truth.classes
     classes = max(len(names), 1)
