@@ -2,6 +2,7 @@
 PYTHON ?= python3.11
 PYTHON := $(shell command -v $(PYTHON) || command -v python3)
 BIN := .venv/bin
+FONTS := /usr/share/fonts/truetype/dejavu
 export PYTHONDONTWRITEBYTECODE :=
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -10,14 +11,15 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 8 --dist load --maxschedchunk 1
 COVERAGE := --cov=tallymark --cov-report=term:skip-covered --cov-fail-under=96
 
-.PHONY: help venv browser demo test test-slow fuzz tests coverage lint types bench clean
+.PHONY: help venv browser demo test test-slow test-ray fuzz tests coverage lint types bench clean
 
 help:
 	@echo "make venv       create .venv with everything that development needs"
-	@echo "make browser    install Debian's chromium for the tests of pages, where that is possible"
+	@echo "make browser    install Debian's chromium and a font for the tests of pages, where that is possible"
 	@echo "make demo       train and score tiny models of all challenges on synthetic data, in demo/"
 	@echo "make test       lint, types, and the tests that are not marked slow"
 	@echo "make test-slow  the other tests: the demo's trainings, the documentation, the wheel; CI runs them too"
+	@echo "make test-ray   the tests of the Ray engine, which is installed for them (80 MB); CI runs them too"
 	@echo "make fuzz       damaged files of all kinds for MINUTES=10, with the figures of what was found"
 	@echo "make coverage   the tests that are not slow, with coverage; fails below the floor (CI runs it too)"
 	@echo "make lint       ruff check and ruff format --check"
@@ -35,13 +37,14 @@ venv: .venv/installed-dev
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e ".[$*]"
 	touch $@
 
-# Pages are tested in a real browser. Without one, those tests are skipped and say so.
+# Pages are tested in a real browser, and figures need a font. Without them, those tests are skipped and say so.
 browser:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+	@{ command -v chromium || command -v chromium-browser; } >/dev/null && [ -n "$$(ls $(FONTS) 2>/dev/null)" ] || { \
 	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  { apt-get install -y -q --no-install-recommends chromium || \
-	    { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }; } >/dev/null 2>&1; } || \
-	echo "chromium is not installed and cannot be: the tests of pages in a browser are skipped"
+	  { apt-get install -y -q --no-install-recommends chromium fonts-dejavu-core || \
+	    { apt-get update -q && apt-get install -y -q --no-install-recommends chromium fonts-dejavu-core; }; } \
+	  >/dev/null 2>&1; } || \
+	echo "chromium or a font is not installed and cannot be: the tests of pages in a browser are skipped"
 
 demo: .venv/installed-train,imagenet
 	$(BIN)/tallymark demo --out demo
@@ -55,6 +58,10 @@ tests: .venv/installed-dev browser
 
 test-slow: .venv/installed-dev browser
 	$(PYTEST) -m slow
+
+# One after the other: each starts a cluster.
+test-ray: .venv/installed-dev,ray
+	$(BIN)/pytest -m slow -k ray tests/core/engines tests/inference/test_kill.py
 
 # Every case is made from its number: SEED=N begins with another, and what is found is kept in fuzz-findings/.
 fuzz: export OMP_NUM_THREADS := 1
