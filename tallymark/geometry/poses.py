@@ -88,7 +88,8 @@ def rotate(vectors: np.ndarray, matrices: np.ndarray) -> np.ndarray:
     Written out rather than as a matrix product, whose last digits depend on how many vectors there are: the same object
     would have other coordinates in a shard of another size.
     """
-    rotated = np.empty((3, max(len(vectors), len(matrices))), np.result_type(vectors, matrices))
+    count = len(vectors) if len(matrices) == 1 else len(matrices)
+    rotated = np.empty((3, count), np.result_type(vectors, matrices))
     for axis, column in enumerate(rotated):
         np.multiply(matrices[:, axis, 0], vectors[:, 0], out=column)
         column += matrices[:, axis, 1] * vectors[:, 1]

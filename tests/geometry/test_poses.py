@@ -90,6 +90,10 @@ def test_cuboids_of_one_pose_are_to_the_last_digit_what_they_are_among_others() 
             np.testing.assert_array_equal(getattr(alone, column), getattr(together, column)[own])
 
 
+def test_one_pose_applies_to_no_point_at_all() -> None:
+    assert Poses.of([1, 0, 0, 0], [1, 2, 3]).apply(np.empty((0, 3))).shape == (0, 3)
+
+
 def test_a_tilted_pose_keeps_the_heading_on_the_ground() -> None:
     tilt = Rotation.from_euler("ZYX", [40, 12, -7], degrees=True).as_quat(scalar_first=True)
     moved = transform_cuboids(Cuboids.of(np.array([[0, 0, 0, 1, 2, 1, 0.5]])), Poses.of(tilt, [0, 0, 0]))
