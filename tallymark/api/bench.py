@@ -206,7 +206,7 @@ def _scored(one: Measurement, timing: Timing, truth: Annotations[Any], rule: Rul
     parity = np.arange(len(truth.items)) % 2
     halves = [candidates.select(np.flatnonzero(parity == number)) for number in (0, 1)]
     truths = [truth.reindex(half.items) for half in halves]
-    tuned = cross_tune(halves, truths, recipe, rule, fixed=NOT_TUNED).value
+    tuned = cross_tune(halves, truths, recipe, rule, fixed=NOT_TUNED).score.value
     threshold = tune(candidates, truth, recipe, rule, fixed=NOT_TUNED).recipe.score_threshold
     return replace(one, score=score, tuned=tuned, threshold=threshold)
 

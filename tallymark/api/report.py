@@ -23,6 +23,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.detector.coders import CODERS
 from tallymark.inference.candidates import Candidates
+from tallymark.inference.held_out_groups import HELD_OUT_GROUPS
 from tallymark.inference.postprocess import postprocess
 from tallymark.inference.predictor import PredictionResult
 from tallymark.reporting.report.subject import Rule, Subject
@@ -159,7 +160,8 @@ def report_training(
     if result.score.value != result.tuning.score.value:
         notes.append(f"With thresholds tuned on the other folds, the score is {result.score.value:.4f}.")
     title = f"{what.title}: held-out predictions of {result.run.folder}"
-    subject = Subject(what, title, predicted, truth, _beside(what, rule), catalog, threshold, tuple(notes))
+    by_group = {name: one for name, one in result.score.analyses.items() if name == HELD_OUT_GROUPS}
+    subject = Subject(what, title, predicted, truth, _beside(what, rule), catalog, threshold, tuple(notes), by_group)
     return write_report(subject, Path(path), scenes=scenes)
 
 

@@ -14,6 +14,7 @@ import polars as pl
 from tallymark.api.acknowledgements import against_rules, write_acknowledgements
 from tallymark.api.corrections import correct_catalog, read_files, record_of
 from tallymark.api.data import PathLike, read
+from tallymark.api.leave_one_out import leave_groups_out, refuse_fold_table
 from tallymark.api.models import find_preset, open_model
 from tallymark.api.predictions import CLIPS, write_held_out
 from tallymark.api.training_reports import write_reports
@@ -63,7 +64,8 @@ def train(
     name: the challenge.
     folder: the data set. extra_data: further data sets to train on, never to evaluate on.
     out: the folder of the run: models, recipe, logs, score and tuning.
-    preset: `tiny`, `small` or `full`; `recipe` replaces fields of it, e.g. `epochs=5`.
+    preset: `tiny`, `small` or `full`; `recipe` replaces fields of it, e.g. `epochs=5`. With `leave_one_out=True`, a
+        model is trained without each source, day or drive, and scored on that one.
     minutes: a time budget, to which the number of epochs is fitted.
     threads: CPU threads; by default as many as there are free cores.
     resume: continue from the last checkpoint in `out`.
@@ -98,6 +100,10 @@ def train(
     reviews = read_files(what, corrections)
     catalog = read(name, folder, exclude=exclude, **given).with_media()
     catalog, annotated = correct_catalog(what, catalog, reviews)
+    folds = None if fold_table is None else read_folds(fold_table)
+    if chosen.leave_one_out:
+        refuse_fold_table(fold_table)
+        folds, chosen = leave_groups_out(catalog, chosen, recipe)
     problems = Problems(EVERY)
     _report_missing_inputs(catalog, chosen, problems)
     also = [read(name, path, **given).with_media() for path in extra_data]
@@ -118,7 +124,7 @@ def train(
         extra_data=tuple(one.select(one.labelled) for one in also),
         minutes=minutes,
         threads=threads,
-        folds=None if fold_table is None else read_folds(fold_table),
+        folds=folds,
         resume=resume,
         problems=problems,
         baseline=what.baseline,

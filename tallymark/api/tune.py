@@ -21,10 +21,11 @@ from tallymark.data.annotations import Annotations
 from tallymark.detector.coders import CODERS
 from tallymark.inference.candidate_files import StoredCandidates, write_candidates
 from tallymark.inference.held_out import HeldOutResult, evaluate_held_out
+from tallymark.inference.held_out_groups import HELD_OUT_GROUPS, TITLE
 from tallymark.inference.metadata import KEY, ModelMetadata
 from tallymark.inference.onnx_file import metadata_text, read_model, with_metadata
 from tallymark.inference.postprocess import postprocess
-from tallymark.inference.run import HELD_OUT, HELD_OUT_SUBMISSION, SCORE, TUNING, Run
+from tallymark.inference.run import GROUPS, HELD_OUT, HELD_OUT_SUBMISSION, SCORE, TUNING, Run
 from tallymark.inference.tuning import Rule
 from tallymark.io.tables import write_frame
 from tallymark.scoring.score import Score
@@ -136,7 +137,13 @@ def tune(
     rows = [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
     parts = [stored.candidates.select(index) for index in rows]
     held_out = evaluate_held_out(
-        parts, [truth.reindex(part.items) for part in parts], chosen, rule, what.baseline, fixed=recipe.keys()
+        parts,
+        [truth.reindex(part.items) for part in parts],
+        chosen,
+        rule,
+        what.baseline,
+        fixed=recipe.keys(),
+        folds=folder.left_out,
     )
     result = TunedRun(folder, own, rule(truth, postprocess(stored.candidates, own)), held_out, len(parts))
     return _write(result, what, stored, given) if write else result
@@ -211,7 +218,8 @@ def _write(result: TunedRun, what: Challenge, stored: StoredCandidates, given: M
         path: replace(one, recipe=result.tuned, facts={**one.facts, **facts}, counts=counts)
         for path, one in metadata.items()
     }
-    names = (HELD_OUT, TUNING, SCORE)
+    groups = held_out.score.analyses.get(HELD_OUT_GROUPS)
+    names = (HELD_OUT, TUNING, SCORE, *([] if groups is None else [GROUPS]))
     with ExitStack() as together:  # files get their names when all of them are written
         new = {path: together.enter_context(replacing(path)) for path in (*(folder / name for name in names), *models)}
         for path, model in models.items():
@@ -220,6 +228,8 @@ def _write(result: TunedRun, what: Challenge, stored: StoredCandidates, given: M
         write_candidates(stored.candidates, new[folder / HELD_OUT], own, stored.fold)
         write_frame(new[folder / TUNING], held_out.tuning.curve)
         write_json(new[folder / SCORE], held_out.score.as_dict())
+        if groups is not None:
+            write_frame(new[folder / GROUPS], groups.tables[TITLE])
     form = CLIPS if held_out.truth.weak else None
     submission = folder / HELD_OUT_SUBMISSION
     problems = write_held_out(what.name, stored.candidates, result.tuned, submission, form=form, **given)

@@ -53,6 +53,13 @@ def train(
         typer.Option(help="A folder to pseudo-label with the run weights=RUN: its unlabelled items are trained on."),
     ] = None,
     folds: Annotated[Path | None, typer.Option(help="CSV file of folds, as `tallymark folds` writes it.")] = None,
+    leave_one_out: Annotated[
+        bool,
+        typer.Option(
+            "--leave-one-out",
+            help="A model without each source, day or drive (fold_by=folders: folder), scored on that one.",
+        ),
+    ] = False,
     gsd: Annotated[
         float | None,
         typer.Option(help="Ground sampling distance of the images in metres per pixel, for the model to remember."),
@@ -89,7 +96,7 @@ def train(
             fold_table=folds,
             gsd=gsd,
             rule_options=assignments_of(rule),
-            **changes_of(recipe, run_train),
+            **changes_of(recipe, run_train) | ({"leave_one_out": True} if leave_one_out else {}),
         )
         if result is None:  # another process of a distributed training prints it
             return

@@ -69,7 +69,10 @@ class Recipe:
     Optimisation
     ------------
     folds: cross-validation folds. train_folds: how many of them are held out in turn, with a model each.
-    fold_by: what stays together in a fold: `groups` (source, day, drive, near-duplicates) or single `items`.
+    fold_by: what stays together in a fold: `groups` (source, day, drive, near-duplicates), the files of one of the
+        `folders`, such as those of one site, or single `items`.
+    leave_one_out: hold out every group in turn, with a model each, and score each group by itself, at thresholds tuned
+        on the others.
     epochs: passes over the training set. batch_size: crops per batch; accumulate: batches per optimiser step.
     learning_rate: peak of the schedule; backbone_lr_scale: factor for the backbone. weight_decay: of AdamW.
     warmup: share of the training in which the rate rises. ema_decay: decay of the weights' moving average.
@@ -107,7 +110,8 @@ class Recipe:
 
     folds: int = training(10, most=1_000)
     train_folds: int = training(1, most=1_000)
-    fold_by: Literal["groups", "items"] = training("groups")
+    fold_by: Literal["groups", "folders", "items"] = training("groups")
+    leave_one_out: bool = training(False)
     epochs: int = training(30, most=100_000)
     batch_size: int = training(8, most=4_096)
     accumulate: int = training(1, most=4_096)

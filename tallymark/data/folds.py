@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,10 @@ from tallymark.io.media import THUMBNAIL, Inspection
 from tallymark.io.tables import number_text, read_table, write_table
 
 C = TypeVar("C", bound=Catalog)
+FoldBy = Literal["groups", "folders"]
+"""What stays together in a fold: groups of the data set, or the files of one folder, such as those of one site."""
+LONE = "no group"
+"""The group of items that are alone in theirs, in tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,12 @@ class Folds:
         """The training and the validation items of a fold."""
         folds = self.of(catalog)
         return catalog.select((folds >= 0) & (folds != fold)), catalog.select(folds == fold)
+
+    def group_of(self, items: Items) -> pl.Series:
+        """The group of each of these items; `LONE` for those that are alone in theirs, or have no fold."""
+        size = self.group.to_frame("group").select(pl.len().over("group")).to_series()
+        known = pl.select(pl.when(size > 1).then(self.group).otherwise(pl.lit(LONE))).to_series()
+        return pl.concat([known, pl.Series([LONE])])[self.items.find(items.ids)].alias("group")
 
     @property
     def table(self) -> pl.DataFrame:
@@ -90,16 +100,22 @@ def read_folds(path: str | Path) -> Folds:
 
 
 def make_folds(
-    catalog: Catalog, count: int = 5, seed: int = 0, *, leave_one_out: bool = False, or_fewer: bool = False
+    catalog: Catalog,
+    count: int = 5,
+    seed: int = 0,
+    *,
+    leave_one_out: bool = False,
+    or_fewer: bool = False,
+    by: FoldBy = "groups",
 ) -> Folds:
     """Assign the labelled items, except those of the test split, to folds.
 
-    leave_one_out: every group is a fold; items without a group are distributed among these.
+    leave_one_out: every group with objects is a fold; other groups, and items without one, are distributed among these.
     or_fewer: where there are fewer groups than folds, each group is a fold; otherwise that is a `BadInput`.
     """
     chosen = catalog.select(catalog.labelled & (catalog.split != "test").to_numpy())
     _check_arguments(catalog, chosen, count, seed)
-    group = groups_of(chosen)
+    group = groups_of(chosen) if by == "groups" else folders_of(chosen)
     if leave_one_out:
         return _leave_one_group_out(chosen, group)
     members, item_group = np.unique(group.to_numpy().astype(str), return_inverse=True)
@@ -128,6 +144,12 @@ def groups_of(catalog: Catalog) -> pl.Series:
     An item without a group is a group of its own.
     """
     return _duplicate_groups(catalog) if catalog.cells > 1 else stated_groups(catalog.items)
+
+
+def folders_of(catalog: Catalog) -> pl.Series:
+    """The folder of each item's file, below the data set; an item without a file is a group of its own."""
+    folders = catalog.files.str.replace(r"/?[^/]*$", "")
+    return pl.select(pl.coalesce(folders, catalog.items.ids)).to_series().alias("group")
 
 
 def stated_groups(items: Items) -> pl.Series:
@@ -194,16 +216,22 @@ def assign_groups(table: np.ndarray, shares: np.ndarray, seed: int) -> np.ndarra
 
 
 def _leave_one_group_out(catalog: Catalog, group: pl.Series) -> Folds:
-    """Each group is a fold, in order of appearance; items alone in their group are distributed among these."""
-    size = group.to_frame("group").select(pl.len().over("group")).to_series().to_numpy()
-    names = group.filter(pl.Series(size > 1)).unique(maintain_order=True)
+    """Each group is a fold, in order of appearance.
+
+    Groups of a single item, or without any object, cannot be scored: each is held out together with one of the others.
+    """
+    objects = _objects(catalog)
+    sums = pl.DataFrame({"group": group, "objects": objects}).select(
+        items=pl.len().over("group"), objects=pl.sum("objects").over("group")
+    )
+    names = group.filter((sums["items"] > 1) & (sums["objects"] > 0)).unique(maintain_order=True)
     if len(names) < 2:
-        found = f"{len(names)} groups of more than one item"
+        noun = catalog.medium.noun
+        found = f"{len(names)} groups of more than one {noun} with annotations"
         raise BadInput(Problem("too_few_groups", str(catalog.root), found, "at least 2", "omit leave-one-out"))
-    fold = Items(names).find(group).copy()
-    alone = np.flatnonzero(fold < 0)
-    fold[alone] = np.arange(len(alone)) % len(names)
-    return Folds(catalog.items, fold, group, _objects(catalog))
+    others = group.filter(~group.is_in(names.to_list())).unique(maintain_order=True)
+    at = Items(pl.concat([names, others])).find(group)
+    return Folds(catalog.items, np.where(at < len(names), at, (at - len(names)) % len(names)), group, objects)
 
 
 def _duplicate_groups(catalog: Catalog) -> pl.Series:

@@ -9,9 +9,11 @@ from typing import Any
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import NOTHING_FOUND, Baseline
 from tallymark.data.annotations import Annotations, concat_items
+from tallymark.data.folds import Folds
 from tallymark.detector.coders import CODERS
 from tallymark.inference.candidates import Candidates, concat_candidates
 from tallymark.inference.counting import CountCalibration, calibrate_counts
+from tallymark.inference.held_out_groups import HELD_OUT_GROUPS, score_groups
 from tallymark.inference.postprocess import postprocess
 from tallymark.inference.recall_curve import RecallCurve, measure_recall
 from tallymark.inference.tuning import Rule, Tuning, cross_tune, tune
@@ -45,15 +47,36 @@ def evaluate_held_out(
     baseline: Baseline = NOTHING_FOUND,
     *,
     fixed: Collection[str] = (),
+    folds: Folds | None = None,
 ) -> HeldOutResult:
-    """Tune a recipe on the candidates of each fold, whose truth is known. fixed: the fields that are not tuned."""
+    """Tune a recipe on the candidates of each fold, whose truth is known.
+
+    fixed: the fields that are not tuned. folds: whose groups were left out one by one, for the score of each group.
+    """
     candidates, truth = concat_candidates(parts), concat_items(truths)
     tuning = tune(candidates, truth, recipe, rule, fixed=fixed)
-    # With one fold there is nothing else to tune on, and the score is that of the tuned items themselves.
-    score = tuning.score if len(parts) == 1 else cross_tune(parts, truths, recipe, rule, fixed=fixed)
-    score = beside_baseline(score, truth, rule, baseline)
-    if score.objective is not None:
-        score = _ranked(score, rule(truth, postprocess(candidates, recipe.replace(score_threshold=0.0))))
+
+    def finish(score: Score, candidates: Candidates, truth: Annotations[Any]) -> Score:
+        score = beside_baseline(score, truth, rule, baseline)
+        if score.objective is None:
+            return score
+        return _ranked(score, rule(truth, postprocess(candidates, recipe.replace(score_threshold=0.0))))
+
+    if len(parts) == 1:  # there is nothing else to tune on, and the score is that of the tuned items themselves
+        score = finish(tuning.score, candidates, truth)
+    else:
+        crossed = cross_tune(parts, truths, recipe, rule, fixed=fixed)
+        score = finish(crossed.score, candidates, truth)
+        if folds is not None:
+            group = folds.group_of(candidates.items)
+            table = score_groups(
+                candidates,
+                truth,
+                crossed,
+                group,
+                lambda own, known, predicted: finish(rule(known, predicted), own, known),
+            )
+            score = replace(score, analyses={**score.analyses, HELD_OUT_GROUPS: table})
     timed = CODERS[recipe.task].one_dimensional and not truth.weak
     curve = measure_recall(candidates, truth, recipe, rule) if timed else None
     if curve is not None:

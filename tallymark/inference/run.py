@@ -7,6 +7,7 @@
     problems.csv       items that were skipped                   label_errors.csv   labels that are probably wrong
     trained_on.csv     items that the weights were trained on    agreement.csv      how often labels are confirmed
     recall.csv         recall and false positives per hour       ACKNOWLEDGEMENTS.md  licences, citations, rules
+    groups.csv         scores of groups that were left out       folds.csv          the fold of each item, then
     held_out.parquet   candidates of the held-out items          held_out.csv       the same, as a submission
     report.html        a page about these predictions
 
@@ -32,6 +33,8 @@ import polars as pl
 from tallymark.core.outputs import holds_files, make_folder, write_json
 from tallymark.core.problems import BadInput, Problem, Problems, shorten
 from tallymark.core.recipe import Recipe
+from tallymark.data.folds import Folds, read_folds
+from tallymark.inference.held_out_groups import HELD_OUT_GROUPS, TITLE
 from tallymark.inference.recall_curve import RecallCurve
 from tallymark.inference.tuning import Tuning
 from tallymark.io.json_text import read_json
@@ -48,6 +51,8 @@ PROBLEMS = "problems.csv"
 RECALL = "recall.csv"
 TRAINED_ON = "trained_on.csv"
 """The list of items that a model was trained on, beside its weights, in the format of a list of exclusions."""
+GROUPS = "groups.csv"
+FOLDS = "folds.csv"
 HELD_OUT = "held_out.parquet"
 HELD_OUT_SUBMISSION = "held_out.csv"
 
@@ -119,16 +124,32 @@ class Run:
         if not self.facts:
             write_json(self.folder / ENVIRONMENT, {"started": _now(), **facts, **environment()})
 
-    def end(self, tuning: Tuning, score: Score, problems: Problems, curve: RecallCurve | None = None) -> None:
-        """Write the results."""
+    def end(
+        self,
+        tuning: Tuning,
+        score: Score,
+        problems: Problems,
+        curve: RecallCurve | None = None,
+        folds: Folds | None = None,
+    ) -> None:
+        """Write the results. folds: those by which groups were left out one by one."""
         write_json(self.folder / ENVIRONMENT, {**self.facts, "finished": _now()})
         write_json(self.folder / SCORE, score.as_dict())
         write_frame(self.folder / TUNING, tuning.curve)
         if curve is not None:
             write_frame(self.folder / RECALL, curve.table)
+        if folds is not None:
+            folds.save(self.folder / FOLDS)
+            write_frame(self.folder / GROUPS, score.analyses[HELD_OUT_GROUPS].tables[TITLE])
         rows = [asdict(problem) for problem in problems]
         if rows:
             write_frame(self.folder / PROBLEMS, pl.DataFrame(rows, infer_schema_length=None))
+
+    @property
+    def left_out(self) -> Folds | None:
+        """The folds of a training that left out one group after the other; None for other trainings."""
+        path = self.folder / FOLDS
+        return read_folds(path) if path.exists() else None
 
     @property
     def facts(self) -> dict[str, object]:

@@ -158,6 +158,24 @@ def smooth(scores: np.ndarray) -> np.ndarray:
     return averaged
 
 
+@dataclass(frozen=True, eq=False)
+class CrossTuning:
+    """Parts that are post-processed by settings tuned on the others.
+
+    recipes: of each part. sizes: the number of items in each. predictions, score: of all together.
+    """
+
+    recipes: tuple[Recipe, ...]
+    sizes: tuple[int, ...]
+    predictions: Annotations[Any]
+    score: Score
+
+    @property
+    def item_thresholds(self) -> np.ndarray:
+        """(n,) the score threshold of each item."""
+        return np.repeat([float(recipe.score_threshold) for recipe in self.recipes], self.sizes)
+
+
 def cross_tune(
     parts: Sequence[Candidates],
     truths: Sequence[Annotations[Any]],
@@ -165,12 +183,16 @@ def cross_tune(
     rule: Rule,
     *,
     fixed: Collection[str] = (),
-) -> Score:
-    """The score when each part is post-processed by settings tuned on the others, so that none tunes itself."""
+) -> CrossTuning:
+    """Post-process each part by settings tuned on the others, so that none tunes itself."""
+    recipes = []
     predictions = []
     for number, part in enumerate(parts):
         others = [k for k in range(len(parts)) if k != number]
         candidates = concat_candidates([parts[k] for k in others])
         tuning = tune(candidates, concat_items([truths[k] for k in others]), recipe, rule, fixed=fixed)
+        recipes.append(tuning.recipe)
         predictions.append(postprocess(part, tuning.recipe))
-    return rule(concat_items(truths), concat_items(predictions))
+    together = concat_items(predictions)
+    sizes = tuple(len(part.items) for part in parts)
+    return CrossTuning(tuple(recipes), sizes, together, rule(concat_items(truths), together))

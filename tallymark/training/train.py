@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import polars as pl
 
 from tallymark.core.outputs import make_folder
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
@@ -24,6 +25,7 @@ from tallymark.geometry import Events
 from tallymark.inference.candidate_files import write_candidates
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.held_out import evaluate_held_out
+from tallymark.inference.held_out_groups import HELD_OUT_GROUPS, TITLE
 from tallymark.inference.label_errors import NoiseScores, concat_noise_scores
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.postprocess import fuse
@@ -81,6 +83,8 @@ class TrainingPlan:
 class TrainingResult:
     """score: of items that no model was trained on. problems: items that were skipped.
 
+    groups: the score of each group that was left out, in a table with a last row for all; None if none was.
+
     candidates: of the held-out items, which are `evaluated`, in the same order.
     curve: recall against false positives per hour, for event detection. noise: scores of it, for classification.
     """
@@ -93,6 +97,11 @@ class TrainingResult:
     evaluated: Catalog
     curve: RecallCurve | None = None
     noise: NoiseScores | None = None
+
+    @property
+    def groups(self) -> pl.DataFrame | None:
+        analysis = self.score.analyses.get(HELD_OUT_GROUPS)
+        return None if analysis is None else analysis.tables[TITLE]
 
 
 @dataclass(frozen=True)
@@ -130,7 +139,8 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
         for evaluator in evaluators:
             _report(evaluator.problems, problems)
         parts, truths = [candidates for candidates, _ in predicted], [truth for _, truth in predicted]
-        held_out = evaluate_held_out(parts, truths, recipe, plan.rule, plan.baseline)
+        by_group = plan.folds if recipe.leave_one_out else None
+        held_out = evaluate_held_out(parts, truths, recipe, plan.rule, plan.baseline, folds=by_group)
         candidates, tuning, score, curve = held_out.candidates, held_out.tuning, held_out.score, held_out.curve
         metadata = ModelMetadata(
             plan.challenge,
@@ -146,7 +156,7 @@ def train(plan: TrainingPlan) -> TrainingResult | None:
             export(network, metadata, fold.folder / MODEL)
         in_fold = np.repeat([fold.number for fold in folds], [len(part.items) for part in parts])
         write_candidates(candidates, run.folder / HELD_OUT, metadata, in_fold)
-        run.end(tuning, score, problems, curve)
+        run.end(tuning, score, problems, curve, by_group)
         evaluated = plan.catalog.select(plan.catalog.items.find(candidates.items.ids))
         noise = _noise_scores(networks, folds, recipe) if CODERS[recipe.task].ranked else None
         return TrainingResult(run, tuning, score, problems, candidates, evaluated, curve, noise)
@@ -228,6 +238,8 @@ def _refuse_empty(plan: TrainingPlan, train_items: LabelledCatalog, val_items: L
 
 
 def _make_folds(catalog: LabelledCatalog, recipe: Recipe) -> Folds:
+    if recipe.fold_by == "folders":
+        return make_folds(catalog, recipe.folds, recipe.seed, or_fewer=True, by="folders")
     if recipe.fold_by == "items":
         items = Items(catalog.items.ids)  # without their groups
         catalog = replace(catalog, items=items, cells=1, truth=catalog.truth.reindex(items))

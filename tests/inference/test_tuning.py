@@ -184,9 +184,13 @@ def test_each_part_is_post_processed_by_settings_tuned_on_the_others(monkeypatch
     for candidates, truth in ((high, high_truth), (low, low_truth)):
         assert tune(candidates, truth, BOXES, rule).score.value == 1
     crossed = cross_tune([high, low], [high_truth, low_truth], BOXES, rule)
-    by_item = dict(crossed.items.select("item", "score").iter_rows())
+    by_item = dict(crossed.score.items.select("item", "score").iter_rows())
     assert by_item == {"a0": 0.5, "a1": 0.5, "b0": 0.0, "b1": 0.0}
-    assert crossed.value == 0.25
+    assert crossed.score.value == 0.25
+    assert [recipe.score_threshold for recipe in crossed.recipes] == [
+        tune(low, low_truth, BOXES, rule).recipe.score_threshold,
+        tune(high, high_truth, BOXES, rule).recipe.score_threshold,
+    ]
 
 
 def test_no_part_is_tuned_with_its_own_truth(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +206,7 @@ def test_no_part_is_tuned_with_its_own_truth(monkeypatch: pytest.MonkeyPatch) ->
     crossed = cross_tune([candidates for candidates, _ in parts], [truth for _, truth in parts], BOXES, recorded)
     assert list(dict.fromkeys(tuned_on)) == ["bc", "ac", "ab", "abc"]
     assert tuned_on.count("abc") == 1
-    assert crossed.value == 1
+    assert crossed.score.value == 1
 
 
 def test_each_class_gets_its_own_threshold() -> None:

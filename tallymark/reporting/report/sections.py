@@ -99,7 +99,7 @@ def _score_section(subject: Subject, score: Score) -> Section:
     blocks = table(["", "value"], rows)
     if score.counts.height > 1:
         blocks += table(score.counts.columns, score.counts.rows())
-    for name, analysis in score.analyses.items():
+    for name, analysis in {**score.analyses, **subject.analyses}.items():
         for heading, frame in analysis.tables.items():
             blocks.append(Details(heading or name, table(frame.columns, frame.rows())))
     note = score.note or "The interval is a bootstrap over items: another sample of such items would score within it."

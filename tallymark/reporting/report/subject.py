@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tallymark.core.registry import Challenge
+from tallymark.core.registry import Analysis, Challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
@@ -28,7 +28,7 @@ class Subject:
     predicted: what is reported on, in the geometry of the challenge. truth: under the same items; None if unknown.
     rule: the official rule for these items. catalog: the data set that has the media; None if there are none.
     score_threshold: where the slider of the page stands at first; None if the predictions have no scores.
-    notes: sentences for the top of the page.
+    notes: sentences for the top of the page. analyses: further tables about the score, by name.
     """
 
     challenge: Challenge
@@ -39,6 +39,7 @@ class Subject:
     catalog: Catalog | None
     score_threshold: float | None = None
     notes: tuple[str, ...] = ()
+    analyses: Mapping[str, Analysis] = field(default_factory=dict)
 
     @property
     def items(self) -> Items:

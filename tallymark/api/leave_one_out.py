@@ -1,0 +1,38 @@
+"""Leave one group out: a training for each source, day, drive or folder, without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tallymark.core.problems import BadInput, Problem
+from tallymark.core.recipe import Recipe
+from tallymark.data.catalog import Catalog
+from tallymark.data.folds import FoldBy, Folds, make_folds
+
+
+def leave_groups_out(catalog: Catalog, recipe: Recipe, given: Mapping[str, object]) -> tuple[Folds, Recipe]:
+    """A fold for each group, and the recipe that holds out all of them.
+
+    given: fields that the user chose, which stay. Otherwise a model is evaluated once, at its end: a checkpoint that is
+    chosen by the score of the group would not be honest about groups that nobody has annotated yet.
+    """
+    changed = recipe.replace(**{"evaluations": 1, "fold_by": "groups"} | dict(given))
+    if changed.fold_by == "items":
+        remedy = "leave it out, or give fold_by=folders"
+        raise BadInput(Problem("bad_option", "recipe", "fold_by=items", "groups to leave out", remedy))
+    splits = ("train", "val") if changed.train_on_val else ("train",)
+    by: FoldBy = "folders" if changed.fold_by == "folders" else "groups"
+    folds = make_folds(catalog.in_split(*splits), leave_one_out=True, by=by)
+    changed = changed.replace(train_folds=given.get("train_folds", folds.count))
+    if changed.train_folds < 2:
+        expected = "at least 2: the thresholds of each group are tuned on the others"
+        raise BadInput(Problem("bad_option", "recipe", f"train_folds={changed.train_folds}", expected, "leave it out"))
+    return folds, changed
+
+
+def refuse_fold_table(fold_table: str | Path | None) -> None:
+    """Groups make the folds, so that a table of other folds cannot be meant."""
+    if fold_table is not None:
+        expected = "one of --folds and --leave-one-out"
+        raise BadInput(Problem("bad_option", "train", f"folds={fold_table}", expected, "leave out one of them"))
