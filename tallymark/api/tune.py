@@ -33,7 +33,9 @@ from tallymark.scoring.score import Score
 if TYPE_CHECKING:
     from rich.console import Console
 
-SETTINGS = ("fusion", "nms_iou", "image_threshold", "score_threshold", "class_thresholds", "mask_scale")
+SETTINGS = (
+    "fusion", "nms_iou", "image_threshold", "score_threshold", "class_thresholds", "mask_scale", "temperature",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +72,8 @@ class TunedRun:
 
     def show(self, to: Console) -> None:
         """Print the settings and the scores before and after."""
-        shown = {"fusion", "nms_iou", "score_threshold", *CODERS[self.recipe.task].search}
+        coder = CODERS[self.recipe.task]
+        shown = {*(() if coder.ranked else ("fusion", "nms_iou", "score_threshold")), *coder.search}
         if self.recipe.class_thresholds or self.tuned.class_thresholds:
             shown.add("class_thresholds")
         both = (self.recipe, self.tuned)
@@ -169,11 +172,6 @@ def _changed(own: Recipe, changes: Mapping[str, object]) -> Recipe:
             found, expected = f"{name}={value}", f"one of {', '.join(known)}"
             problems.add(Problem("bad_option", "recipe", found, expected, "leave it out: other fields need inference"))
     problems.raise_if_any()
-    if CODERS[own.task].ranked:
-        found, expected = f"a model of {own.task}", "a model with thresholds to tune"
-        raise BadInput(
-            Problem("nothing_to_tune", "tune", found, expected, "fuse it with others: tallymark fuse --help")
-        )
     return changed
 
 

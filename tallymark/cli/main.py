@@ -14,6 +14,7 @@ from tallymark.cli import (
     fuse,
     kit,
     metrics,
+    models,
     predict,
     quantize,
     report,
@@ -56,6 +57,7 @@ def root(version: Version = False) -> None:
 
 
 app.command("list")(scores.list_)
+app.command()(models.models)
 app.command(cls=RuleCommand)(scores.check)
 app.command(cls=ScoreCommand)(scores.score)
 app.command(cls=RuleCommand)(scores.compare)

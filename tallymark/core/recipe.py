@@ -16,6 +16,7 @@ from tallymark.core.outputs import write_text
 from tallymark.core.problems import BadInput, Problem, nearest
 
 Task = Literal["boxes", "masks", "labels", "events", "cuboids"]
+Backbone = Literal["mini_resnet", "efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2"]
 Stage = Literal["training", "model", "prediction", "postprocessing"]
 T = TypeVar("T")
 
@@ -53,7 +54,8 @@ class Recipe:
     -------
     task: what is predicted: `boxes`, `masks`, `labels` of whole images, `events` in recordings, or `cuboids` in lidar
         sweeps. It belongs to the challenge: `train` does not change it.
-    backbone: `mini_resnet` (residual blocks), or `efficientnet_lite0`, for which `weights=imagenet` exists.
+    backbone: `mini_resnet` (residual blocks), or `efficientnet_lite0`, `_lite1` or `_lite2`, each larger than the one
+        before, for which `weights=imagenet` exists.
     weights: initial weights: `none` (random), `imagenet`, the path of a state dict, or a run. From a run of the same
         architecture, neck and head are loaded too.
     width: channels of the first stage of `mini_resnet`. depth: its blocks per stage.
@@ -90,12 +92,14 @@ class Recipe:
     image_threshold: minimum probability that an item has any object at all.
     quality_weight: weight of the predicted IoU in the confidence, against the heatmap (as a geometric mean).
     mask_scale: factor on the sides of masks. Predicted masks are biased small, since their edges are uncertain.
+    temperature: (labels) probabilities are raised to 1 / temperature and normalised: below 1 they become more certain,
+        above 1 less. It changes no ranking.
     """
 
     modality: ClassVar[str] = ""
 
     task: Task = model("boxes")
-    backbone: Literal["mini_resnet", "efficientnet_lite0"] = training("mini_resnet")
+    backbone: Backbone = training("mini_resnet")
     weights: str = training("none")
     width: int = training(16, most=1_024)
     depth: int = training(1, most=64)
@@ -135,6 +139,7 @@ class Recipe:
     image_threshold: Fraction = postprocessing(0.0)
     quality_weight: Fraction = prediction(0.5)
     mask_scale: float = postprocessing(1.0, most=10)
+    temperature: float = postprocessing(1.0, least=0.05, most=20)
 
     def replace(self, /, **given: object) -> Self:
         """The same with some fields replaced; an unknown field or a value that it cannot have is a `BadInput`."""

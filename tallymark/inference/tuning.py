@@ -15,6 +15,8 @@ from tallymark.data.annotations import Annotations, concat_items
 from tallymark.detector.coders import CODERS
 from tallymark.inference.candidates import Candidates, concat_candidates
 from tallymark.inference.postprocess import apply_thresholds, fuse, postprocess
+from tallymark.inference.temperature import log_losses
+from tallymark.scoring.ranked_matches import item_labels
 from tallymark.scoring.score import Score
 
 THRESHOLDS = tuple(k / 50 for k in range(4, 41))
@@ -49,20 +51,21 @@ def tune(
 
     fixed: fields that stay as they are in the recipe; with a fixed score threshold, classes have none of their own.
     thorough: also the fields in the coder's search space, and, where there are several classes, a threshold for each.
-    Otherwise only one score threshold, coarsely, as checkpoint selection needs it.
+    Otherwise only one score threshold, coarsely, as checkpoint selection needs it. A ranking has no thresholds, but a
+    temperature.
     """
     coder = CODERS[recipe.task]
-    before = rule(truth, postprocess(candidates, recipe))
-    if coder.ranked:
-        return Tuning(recipe, before, pl.DataFrame({"score": [before.value]}))
-    search = Search(candidates, truth, rule)
     space = {name: values for name, values in coder.search.items() if thorough and name not in fixed}
+    if coder.ranked:
+        return _tune_temperature(candidates, truth, recipe, rule, space.get("temperature", (recipe.temperature,)))
+    search = Search(candidates, truth, rule)
     thresholds = THRESHOLDS if thorough else COARSE_THRESHOLDS
     tried = {
         "nms_iou": space.get("nms_iou", (recipe.nms_iou,)),
         "image_threshold": space.get("image_threshold", (recipe.image_threshold,)),
         "score_threshold": (recipe.score_threshold,) if "score_threshold" in fixed else thresholds,
     }
+    before = rule(truth, postprocess(candidates, recipe))
     rows = search.grid(recipe, tried)
     curve = pl.DataFrame(rows, schema=[*GRID, "score"], orient="row")
     smoothed = smooth(np.array([row[3] for row in rows]).reshape([len(values) for values in tried.values()]))
@@ -112,6 +115,18 @@ class Search:
             self._fused.clear()
             self._fused[recipe.nms_iou] = fuse(self.candidates, recipe)
         return self._fused[recipe.nms_iou]
+
+
+def _tune_temperature(
+    candidates: Candidates, truth: Annotations[Any], recipe: Recipe, rule: Rule, temperatures: tuple[float, ...]
+) -> Tuning:
+    """The temperature at which the true labels are most probable; the score is the same at all of them."""
+    losses = log_losses(candidates.probabilities, item_labels(truth), temperatures)
+    best = recipe.temperature if np.isnan(losses).all() else temperatures[int(np.argmin(losses))]
+    tuned = recipe.replace(temperature=best)
+    score = rule(truth, postprocess(candidates, tuned))
+    curve = {"temperature": temperatures, "log_loss": losses, "score": [score.value] * len(losses)}
+    return Tuning(tuned, score, pl.DataFrame(curve))
 
 
 def _tune_mask_scale(

@@ -51,7 +51,7 @@ class RankedMatches:
 def rank_labels(truth: Annotations[Labels], predicted: Annotations[Labels], k: int) -> RankedMatches:
     """The ranks of the true labels; predicted labels are in the order of their rows, the most probable first."""
     items = len(truth.items)
-    label = _true_labels(truth)
+    label = item_labels(truth)
     first = np.full(items, -1, predicted.shapes.label.dtype)
     rank = np.zeros(items, np.int32)
     for start in range(0, items, BLOCK):
@@ -63,7 +63,7 @@ def rank_labels(truth: Annotations[Labels], predicted: Annotations[Labels], k: i
     return RankedMatches(label, first, rank, _first_scores(predicted), k)
 
 
-def _true_labels(truth: Annotations[Labels]) -> np.ndarray:
+def item_labels(truth: Annotations[Labels]) -> np.ndarray:
     """The label of each item, -1 where it has none; the very column of the truth if every item has one."""
     if (truth.counts == 1).all():
         return truth.shapes.label

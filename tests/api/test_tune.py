@@ -115,3 +115,19 @@ def test_the_command_prints_both_scores(run: Path) -> None:
     assert len(stated["written"]) == 6
     refused = CliRunner().invoke(app, ["tune", str(run), "write=yes"])
     assert refused.exit_code == 2
+
+
+def test_labels_have_a_temperature_to_tune(sets: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    tallymark.train("food", sets / "food", run, preset="tiny", **{**QUICK, "neck": 48})  # type: ignore[arg-type]
+    own = tallymark.open_model(run).metadata.recipe
+    stated = json.loads((run / "score.json").read_text())
+    assert own.temperature == pl.read_csv(run / "tuning.csv").sort("log_loss")["temperature"][0]
+    assert {"top1_error", "calibration_error_untuned", "calibration_error"} <= stated.keys()
+    tallymark.tune(run, write=True, temperature=3)
+    assert tallymark.open_model(run).metadata.recipe == own.replace(temperature=3)
+    result = tallymark.tune(run)
+    assert (result.recipe.temperature, result.tuned) == (3, own)
+    assert result.after.value == result.before.value == stated["score"]
+    assert "temperature" in str(result)
+    assert "nms_iou" not in str(result)

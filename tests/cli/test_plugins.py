@@ -8,13 +8,12 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tallymark.api.new import new
-from tallymark.core import registry
 from tests.cli.running import run
 from tests.formats.files import put
 from tests.made import NAMES
@@ -34,18 +33,6 @@ def install(folder: Path, package: str, points: dict[str, str]) -> None:
     listed = "".join(f"{name} = {value}\n" for name, value in points.items())
     put(folder / f"{package}-1.dist-info" / "entry_points.txt", f"[tallymark.challenges]\n{listed}")
     put(folder / f"{package}-1.dist-info" / "METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n")
-
-
-def forget() -> None:
-    for function in (registry._built_in, registry.challenge_names, registry.challenge):
-        function.cache_clear()
-
-
-@pytest.fixture
-def fresh() -> Iterator[Callable[[], None]]:
-    forget()
-    yield forget
-    forget()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from torch import nn
 
 from tallymark.core.problems import BadInput
 from tallymark.detector.backbones import (
+    LITE_SCALES,
     Backbone,
     EfficientNetLite,
     InvertedResidual,
@@ -30,8 +31,12 @@ def images(count: int, height: int, width: int) -> torch.Tensor:
 @pytest.mark.parametrize("size", [(32, 32), (64, 96), (96, 32)])
 @pytest.mark.parametrize(
     "backbone",
-    [MiniResNet(4, 1), MiniResNet(6, 2), EfficientNetLite(), EfficientNetLite(top=True)],
-    ids=["mini_resnet", "deeper", "efficientnet_lite0", "efficientnet_lite0 with its top"],
+    [
+        MiniResNet(4, 1),
+        MiniResNet(6, 2),
+        *(EfficientNetLite(name, top=top) for name in LITE_SCALES for top in (False, True)),
+    ],
+    ids=["mini_resnet", "deeper", *(f"{name}{top}" for name in LITE_SCALES for top in ("", " with its top"))],
 )
 def test_features_have_the_declared_strides_and_channels(backbone: Backbone, size: tuple[int, int]) -> None:
     with torch.inference_mode():
@@ -47,6 +52,16 @@ def test_one_dimensional_features_keep_twice_the_resolution_in_time() -> None:
     with torch.inference_mode():
         features = backbone(torch.zeros(1, 1, 96, 128))
     assert [tuple(part.shape[2:]) for part in features] == [(24, 64), (12, 32), (6, 16), (3, 8)]
+
+
+def test_larger_networks_have_more_blocks_and_channels() -> None:
+    made = [EfficientNetLite(name) for name in LITE_SCALES]
+    assert [[len(stage) for stage in one.stages[1:]] for one in made] == [
+        [1, 2, 2, 3, 3, 4, 1],
+        [1, 3, 3, 4, 4, 5, 1],
+        [1, 3, 3, 4, 4, 5, 1],
+    ]
+    assert [one.channels for one in made] == [(24, 40, 112, 320), (24, 40, 112, 320), (24, 48, 120, 352)]
 
 
 def test_bytes_are_normalized() -> None:
@@ -91,7 +106,9 @@ def test_loaded_weights_replace_frozen_ones() -> None:
     assert not torch.allclose(before, wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize(("backbone", "stages"), [("mini_resnet", 5), ("efficientnet_lite0", 8)])
+@pytest.mark.parametrize(
+    ("backbone", "stages"), [("mini_resnet", 5), ("efficientnet_lite0", 8), ("efficientnet_lite2", 8)]
+)
 def test_no_more_stages_can_be_frozen_than_there_are(backbone: str, stages: int) -> None:
     assert make_network(TINY.replace(backbone=backbone, frozen_stages=stages), 1).backbone.frozen_stages == stages
     with pytest.raises(BadInput, match=f"frozen_stages={stages + 1}, expected at most {stages}"):

@@ -50,6 +50,20 @@ def test_top_k_equals_sorting_each_item(seed: int) -> None:
         assert predictions.scores[own].tolist() == [row[label] for label in expected]
 
 
+@pytest.mark.parametrize("temperature", [0.05, 0.5, 1.0, 20.0])
+def test_a_temperature_changes_probabilities_but_no_ranking(temperature: float) -> None:
+    probabilities = np.random.default_rng(0).dirichlet(np.full(7, 0.02), 50)  # most are next to nothing
+    plain, scaled = (postprocess(candidates_of(probabilities), RECIPE.replace(temperature=t)) for t in (1, temperature))
+    np.testing.assert_array_equal(plain.shapes.label, scaled.shapes.label)
+    first, second = plain.scores[::3], scaled.scores[::3]
+    assert (second >= first - 1e-12).all() if temperature < 1 else (second <= first + 1e-12).all()
+    assert (np.diff(scaled.scores.reshape(-1, 3)) <= 0).all()
+
+
+def test_an_item_without_any_probability_keeps_none() -> None:
+    assert postprocess(candidates_of(np.zeros((1, 4))), RECIPE.replace(temperature=0.5)).scores.tolist() == [0, 0, 0]
+
+
 def test_every_class_is_read_with_its_probability() -> None:
     read = CODER.read_outputs({"classes": np.array([0.2, 0.5, 0.3])}, (0, 0, 32, 32), RECIPE, np.empty(0, int), 1)
     assert read.score.tolist() == [0.2, 0.5, 0.3]

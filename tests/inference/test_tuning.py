@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tallymark.challenges.food.rule import RuleOptions as FoodOptions
+from tallymark.challenges.food.rule import score as food_score
 from tallymark.challenges.lyft.rule import RuleOptions as LyftOptions
 from tallymark.challenges.lyft.rule import score as lyft_score
 from tallymark.challenges.ships.rule import RuleOptions as ShipsOptions
@@ -21,15 +23,17 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.detector.box_coder import BoxCoder
 from tallymark.detector.coders import CODERS
+from tallymark.detector.label_coder import scale_probabilities
 from tallymark.geometry import Boxes, Cuboids, Events, Labels, RotatedBoxes
 from tallymark.geometry.rectangles import fill_rectangles
 from tallymark.inference.candidates import Candidates
+from tallymark.inference.held_out import evaluate_held_out
 from tallymark.inference.postprocess import postprocess
+from tallymark.inference.temperature import log_losses
 from tallymark.inference.tuning import (
     CLASS_THRESHOLDS,
     COARSE_THRESHOLDS,
     THRESHOLDS,
-    Tuning,
     cross_tune,
     tune,
 )
@@ -152,28 +156,61 @@ def test_a_planted_image_threshold_is_selected(monkeypatch: pytest.MonkeyPatch) 
     assert tuning.score.value == 1
 
 
-def test_classification_has_nothing_to_tune() -> None:
-    items = Items.of(["a", "b"])
-    label = np.tile(np.arange(3), 2)
-    probabilities = np.array([0.6, 0.3, 0.1, 0.2, 0.3, 0.5])
-    objects = Annotations.from_rows(items, np.repeat([0, 1], 3), Labels(label), label=label, score=probabilities)
-    candidates = Candidates(objects, np.ones((2, 2)), np.ones(2))
-    truth = Annotations.from_rows(items, np.arange(2), Labels(np.array([0, 2])))
-    scored = list[int]()
+def labelled(confidence: float, correct: int, name: str = "p") -> tuple[Candidates, Annotations[Labels]]:
+    """20 items of three classes, all predicted with one confidence, of which so many are right."""
+    items = Items.of([f"{name}{k}" for k in range(20)])
+    label = np.tile(np.arange(3), 20)
+    rest = (1 - confidence) / 2
+    probabilities = np.tile([confidence, rest, rest], 20)
+    objects = Annotations.from_rows(items, np.repeat(np.arange(20), 3), Labels(label), label=label, score=probabilities)
+    true = np.where(np.arange(20) < correct, 0, 1)
+    truth = Annotations.from_rows(items, np.arange(20), Labels(true), label=true, classes=("a", "b", "c"))
+    return Candidates(objects, np.ones((20, 2)), np.ones(20)), truth
 
-    def accuracy(truth: Annotations[Any], predictions: Annotations[Any]) -> Score:
-        scored.append(len(predictions))
-        first = predictions.shapes.label[predictions.offsets[:-1]]
-        value = float((first == truth.shapes.label).mean())
-        return Score(
-            "food", value, "higher", RuleOptions(), items=truth.items.ids.to_frame(), total=lambda weight: value
-        )
 
-    recipe = ImageRecipe().replace(task="labels")
-    tuning = tune(candidates, truth, recipe, accuracy)
-    assert isinstance(tuning, Tuning)
-    assert tuning.recipe == recipe
-    assert (tuning.score.value, scored) == (1.0, [6])
+def food_rule(truth: Annotations[Any], predictions: Annotations[Any]) -> Score:
+    return food_score(truth, predictions, FoodOptions(num_classes=3))
+
+
+LABELS = ImageRecipe().replace(task="labels")
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.97])
+def test_the_temperature_of_labels_makes_confidence_the_share_of_hits(confidence: float) -> None:
+    candidates, truth = labelled(confidence, correct=16)
+    tuning = tune(candidates, truth, LABELS, food_rule)
+    assert tuning.recipe == LABELS.replace(temperature=tuning.recipe.temperature)
+    assert (tuning.recipe.temperature < 1) == (confidence < 0.8)
+    predicted = postprocess(candidates, tuning.recipe)
+    assert predicted.scores[0] == pytest.approx(0.8, abs=0.03)
+    assert predicted.scores.reshape(20, 3).sum(axis=1) == pytest.approx(1)
+    np.testing.assert_array_equal(predicted.shapes.label, postprocess(candidates, LABELS).shapes.label)
+    assert tuning.curve.sort("log_loss")["temperature"][0] == tuning.recipe.temperature
+    assert tuning.curve["score"].n_unique() == 1
+    given = LABELS.replace(temperature=3)
+    assert tune(candidates, truth, given, food_rule, fixed=("temperature",)).recipe == given
+    assert tune(candidates, truth, given, food_rule, thorough=False).recipe == given
+
+
+def test_the_calibration_error_of_labels_is_measured_by_temperatures_of_other_folds() -> None:
+    parts, truths = zip(*(labelled(0.5, correct, f"fold{correct}") for correct in (17, 12)), strict=True)
+    score = evaluate_held_out(parts, truths, LABELS, food_rule).score
+    assert score.details["calibration_error_untuned"] == pytest.approx(0.225)
+    assert score.details["calibration_error"] == pytest.approx(0.25, abs=0.03)  # each is as certain as the other right
+    score = evaluate_held_out(parts[:1], truths[:1], LABELS, food_rule).score
+    assert score.details["calibration_error"] < 0.1 < score.details["calibration_error_untuned"]
+
+
+def test_log_losses_are_those_of_scaled_probabilities() -> None:
+    probabilities = np.random.default_rng(0).dirichlet(np.ones(4), 9)
+    labels = np.arange(9) % 5 - 1  # one in five is not known
+    item = np.repeat(np.arange(9), 4)
+    for temperature in (0.25, 1.0, 3.0):
+        scaled = scale_probabilities(probabilities.ravel(), item, temperature).reshape(9, 4)
+        wanted = -np.log(scaled[np.arange(9), labels])[labels >= 0].mean()
+        assert log_losses(probabilities, labels, [temperature])[0] == pytest.approx(wanted)
+    assert np.isnan(log_losses(np.empty((0, 4)), np.empty(0, int), [1.0])).all()
+    assert np.isfinite(log_losses(np.eye(3), np.array([1, 2, 0]), [0.05])).all()
 
 
 def test_each_part_is_post_processed_by_settings_tuned_on_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
