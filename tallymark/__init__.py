@@ -16,6 +16,7 @@ _MODULES = {
     "tallymark.api.board": ("board",),
     "tallymark.api.check": ("check",),
     "tallymark.api.data": ("explore", "folds", "read", "synth"),
+    "tallymark.api.dry_run": ("dry_run",),
     "tallymark.api.export": ("export",),
     "tallymark.api.exports": (
         "export_audacity", "export_candidates", "export_clips", "export_counts", "export_days", "export_drawings",
@@ -75,6 +76,7 @@ __all__ = [
     "check",
     "compare",
     "convert",
+    "dry_run",
     "explore",
     "export",
     "export_audacity",
@@ -119,6 +121,7 @@ if TYPE_CHECKING:
     from tallymark.api.board import board
     from tallymark.api.check import check
     from tallymark.api.data import explore, folds, read, synth
+    from tallymark.api.dry_run import dry_run
     from tallymark.api.export import export
     from tallymark.api.exports import (
         export_audacity,

@@ -87,12 +87,12 @@ def train(
     """
     from tallymark.data.folds import read_folds
 
-    _require("torch", "onnx")
+    require_packages("torch", "onnx")
     from tallymark.training import train as training
 
     what = challenge(name)
     given = dict(rule_options or {})
-    chosen = _with_changes(find_preset(name, preset), recipe)
+    chosen = changed_preset(name, preset, recipe)
     check_gsd(gsd)
     if minutes is not None and not minutes > 0:
         remedy = "give e.g. 10, or leave it out"
@@ -161,7 +161,7 @@ def _report_missing_inputs(catalog: Catalog, recipe: Recipe, problems: Problems)
         problems.add(problem)
 
 
-def _require(*packages: str) -> None:
+def require_packages(*packages: str) -> None:
     """Report missing packages before one of them is imported."""
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
@@ -169,11 +169,12 @@ def _require(*packages: str) -> None:
         raise BadInput(Problem("not_installed", "training", found, "the packages that training needs", remedy))
 
 
-def _with_changes(preset: Recipe, changes: Options) -> Recipe:
-    """A preset with some fields replaced; the task is fixed by the truth of the challenge."""
-    recipe = preset.replace(**changes)
-    if recipe.task != preset.task:
-        found, expected = f"task={recipe.task}", f"{preset.task}, as in the truth of the challenge"
+def changed_preset(name: str, preset: str, changes: Options) -> Recipe:
+    """A preset of a challenge with some fields replaced; the task is fixed by the truth of the challenge."""
+    own = find_preset(name, preset)
+    recipe = own.replace(**changes)
+    if recipe.task != own.task:
+        found, expected = f"task={recipe.task}", f"{own.task}, as in the truth of the challenge"
         raise BadInput(Problem("bad_option", "recipe", found, expected, "leave it out"))
     return recipe
 

@@ -27,6 +27,7 @@ from tallymark.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from tallymark.training.dry_run import DryRun
     from tallymark.training.train import TrainingResult
 
 EXPORTS = "Exports"
@@ -45,6 +46,10 @@ def train(
     minutes: Annotated[float | None, typer.Option(min=0.1, help="Time budget for the training, in minutes.")] = None,
     threads: Threads = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Train a few steps to measure minutes and memory of the whole, write nothing."),
+    ] = False,
     exclude: Exclude = None,
     corrections: Reviews = None,
     extra_data: Annotated[list[Path] | None, typer.Option(help="Another data set to train on. Repeatable.")] = None,
@@ -79,6 +84,24 @@ def train(
         from tallymark.api.train import train as run_train
         from tallymark.core.planned_outputs import refuse_outputs
 
+        changes = changes_of(recipe, run_train) | ({"leave_one_out": True} if leave_one_out else {})
+        if dry_run:
+            from tallymark.api.dry_run import dry_run as measure
+
+            measured = measure(
+                challenge,
+                folder,
+                preset=preset,
+                minutes=minutes,
+                threads=threads,
+                exclude=exclude,
+                extra_data=extra_data or (),
+                fold_table=folds,
+                rule_options=assignments_of(rule),
+                **changes,
+            )
+            _show_dry_run(measured, json_)
+            return
         refuse_outputs(filled=[out], inputs=[folder, exclude, *(corrections or ()), *(extra_data or ()), pseudo, folds])
         result = run_train(
             challenge,
@@ -96,7 +119,7 @@ def train(
             fold_table=folds,
             gsd=gsd,
             rule_options=assignments_of(rule),
-            **changes_of(recipe, run_train) | ({"leave_one_out": True} if leave_one_out else {}),
+            **changes,
         )
         if result is None:  # another process of a distributed training prints it
             return
@@ -111,6 +134,15 @@ def train(
             )
         else:
             _show_training(result, out)
+
+
+def _show_dry_run(measured: DryRun, json_: bool) -> None:
+    from tallymark.core.console import console
+
+    if json_:
+        print_json(measured.as_dict())
+    else:
+        measured.show(console())
 
 
 def _show_training(result: TrainingResult, out: Path) -> None:

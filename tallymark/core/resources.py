@@ -37,6 +37,16 @@ def keep_freed_memory() -> None:
         library.mallopt(M_TRIM_THRESHOLD, -1)
 
 
+def peak_memory() -> int | None:
+    """Bytes of memory that this process has held at most; None where the system does not say (Windows)."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def usable_cores() -> int:
     """Cores that this process may use, by its affinity and the limit of its container."""
     return int(max(1, min(len(_affinity()), _container_limit())))

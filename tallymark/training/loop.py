@@ -69,8 +69,7 @@ class Trainer:
         """Train to the end; returns the EMA weights with the best evaluation. minutes: a time budget."""
         recipe, rank = self.recipe, self.rank
         self._start(resume=resume)
-        steps = math.ceil(recipe.epochs * len(self.batches) / recipe.accumulate) * recipe.accumulate
-        budget = Budget(steps, minutes, self.state.seconds, recipe.tta)
+        budget = Budget(self.steps, minutes, self.state.seconds, recipe.tta)
         budget.step = self.state.step
         forward: nn.Module = self.network if rank.world == 1 else DistributedDataParallel(self.network)
         saved = time.monotonic()
@@ -95,6 +94,23 @@ class Trainer:
             if self.state.evaluated_at != self.state.step:  # an evaluation may have taken all the time that was left
                 self._evaluate(evaluate, budget, progress, last=True)
         return self.state.best_weights
+
+    @property
+    def steps(self) -> int:
+        """Of the whole training, if the clock does not end it."""
+        accumulate = self.recipe.accumulate
+        return math.ceil(self.recipe.epochs * len(self.batches) / accumulate) * accumulate
+
+    def rehearse(self) -> Iterator[float]:
+        """Train step by step without schedule, evaluation or checkpoint; yields the seconds of each."""
+        if not self.state.step:
+            self._start(resume=False)
+        batches = self._endless_batches(Budget(self.steps, None))
+        while True:
+            started = time.perf_counter()
+            self._train_step(self.network, next(batches), trim=self.recipe.loss_trim)
+            self.state.step += 1
+            yield time.perf_counter() - started
 
     @property
     def _updated(self) -> bool:
