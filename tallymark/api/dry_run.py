@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallymark.api.data import PathLike, read
-from tallymark.api.leave_one_out import leave_groups_out, refuse_fold_table
+from tallymark.api.leave_one_out import choose_folds
 from tallymark.api.train import changed_preset, require_packages
 from tallymark.core.registry import challenge
-from tallymark.data.folds import read_folds
 
 if TYPE_CHECKING:
     from tallymark.training.dry_run import DryRun
@@ -43,10 +42,7 @@ def dry_run(
     given = dict(rule_options or {})
     chosen = changed_preset(name, preset, recipe)
     catalog = read(name, folder, exclude=exclude, **given).with_media()
-    folds = None if fold_table is None else read_folds(fold_table)
-    if chosen.leave_one_out:
-        refuse_fold_table(fold_table)
-        folds, chosen = leave_groups_out(catalog, chosen, recipe)
+    folds, chosen = choose_folds(catalog, chosen, recipe, fold_table)
     also = [read(name, path, **given).with_media() for path in extra_data]
     classes = catalog.with_truth().truth.classes
     plan = TrainingPlan(

@@ -8,7 +8,22 @@ from pathlib import Path
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.data.catalog import Catalog
-from tallymark.data.folds import FoldBy, Folds, make_folds
+from tallymark.data.folds import FoldBy, Folds, make_folds, read_folds
+
+
+def choose_folds(
+    catalog: Catalog, recipe: Recipe, given: Mapping[str, object], fold_table: str | Path | None
+) -> tuple[Folds | None, Recipe]:
+    """The folds of a table, or one for each group if the recipe says so, and the recipe; None: folds as it makes them.
+
+    given: fields of the recipe that the user chose.
+    """
+    if not recipe.leave_one_out:
+        return None if fold_table is None else read_folds(fold_table), recipe
+    if fold_table is not None:
+        expected = "one of --folds and --leave-one-out"
+        raise BadInput(Problem("bad_option", "train", f"folds={fold_table}", expected, "leave out one of them"))
+    return leave_groups_out(catalog, recipe, given)
 
 
 def leave_groups_out(catalog: Catalog, recipe: Recipe, given: Mapping[str, object]) -> tuple[Folds, Recipe]:
@@ -29,10 +44,3 @@ def leave_groups_out(catalog: Catalog, recipe: Recipe, given: Mapping[str, objec
         expected = "at least 2: the thresholds of each group are tuned on the others"
         raise BadInput(Problem("bad_option", "recipe", f"train_folds={changed.train_folds}", expected, "leave it out"))
     return folds, changed
-
-
-def refuse_fold_table(fold_table: str | Path | None) -> None:
-    """Groups make the folds, so that a table of other folds cannot be meant."""
-    if fold_table is not None:
-        expected = "one of --folds and --leave-one-out"
-        raise BadInput(Problem("bad_option", "train", f"folds={fold_table}", expected, "leave out one of them"))

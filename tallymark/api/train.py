@@ -14,7 +14,7 @@ import polars as pl
 from tallymark.api.acknowledgements import against_rules, write_acknowledgements
 from tallymark.api.corrections import correct_catalog, read_files, record_of
 from tallymark.api.data import PathLike, read
-from tallymark.api.leave_one_out import leave_groups_out, refuse_fold_table
+from tallymark.api.leave_one_out import choose_folds
 from tallymark.api.models import find_preset, open_model
 from tallymark.api.predictions import CLIPS, write_held_out
 from tallymark.api.training_reports import write_reports
@@ -85,8 +85,6 @@ def train(
     --------
     >>> tallymark.train("wheat", "global-wheat-detection", "run", minutes=40).score.value  # doctest: +SKIP
     """
-    from tallymark.data.folds import read_folds
-
     require_packages("torch", "onnx")
     from tallymark.training import train as training
 
@@ -100,10 +98,7 @@ def train(
     reviews = read_files(what, corrections)
     catalog = read(name, folder, exclude=exclude, **given).with_media()
     catalog, annotated = correct_catalog(what, catalog, reviews)
-    folds = None if fold_table is None else read_folds(fold_table)
-    if chosen.leave_one_out:
-        refuse_fold_table(fold_table)
-        folds, chosen = leave_groups_out(catalog, chosen, recipe)
+    folds, chosen = choose_folds(catalog, chosen, recipe, fold_table)
     problems = Problems(EVERY)
     _report_missing_inputs(catalog, chosen, problems)
     also = [read(name, path, **given).with_media() for path in extra_data]
