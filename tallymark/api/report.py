@@ -135,6 +135,12 @@ def export_report(
         if not labelled.all():
             share = f"{len(known)} of {plural(len(catalog), catalog.medium.noun)}"
             notes.append(f"{share} are labelled; the report is about these")
+    elif result.counting is not None:
+        total = plural(len(result.counted), *result.counted.shapes.noun)
+        threshold_of_counts = f"score threshold {result.counting.score_threshold:.3g}"
+        notes.append(
+            f"tables of counts have {total}, at {threshold_of_counts}, where the total of held-out items is right"
+        )
     parsed = what.parse_rule_options(given, catalog.root, predicted.classes)
     rule = what.rule_on(catalog, parsed, given)
     title = f"{what.title}: {catalog.root}"

@@ -24,7 +24,7 @@ from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.data.loose_files import catalog_of_files
 from tallymark.data.recording_clock import RecordingClock
-from tallymark.inference.predictor import Predictor, refuse_changes
+from tallymark.inference.predictor import CHOSEN_THRESHOLDS, Predictor, refuse_changes
 from tallymark.io.arrivals import Arrivals, Fingerprint, fingerprint, list_arrivals
 from tallymark.io.regular import found_at
 from tallymark.modalities import modality_of
@@ -104,7 +104,9 @@ def watch(
     with writing_to(output):
         lock = FolderLock(output)
     try:
-        written = WatchOutput(output, settings, replace(predictor.metadata, recipe=chosen), report_items)
+        own = {} if CHOSEN_THRESHOLDS & recipe.keys() else predictor.metadata.counts
+        metadata = replace(predictor.metadata, recipe=chosen, counts=own)
+        written = WatchOutput(output, settings, metadata, report_items)
         files = FilePrediction(predictor, root, clock, gsd, recipe, written.scales, output / JOURNAL)
         watcher = _Watcher(files, written, Arrivals(settle), stop or threading.Event(), tell or (lambda text: None))
         watcher.report_seconds = 60 * report_every

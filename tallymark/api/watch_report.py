@@ -18,6 +18,7 @@ from tallymark.data.loose_files import catalog_of_files
 from tallymark.data.recording_clock import RecordingClock
 from tallymark.inference.candidate_files import SUFFIX, read_candidates, write_candidates
 from tallymark.inference.candidates import Candidates, concat_candidates
+from tallymark.inference.counting import CountCalibration
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.postprocess import postprocess
 from tallymark.inference.predictor import PredictionResult
@@ -67,7 +68,8 @@ class RecentCandidates:
         share = f"the last {len(catalog)} of {plural(total, 'file')}"
         note = f"{share} that arrived; written {time.strftime('%Y-%m-%d %H:%M:%S')}"
         problems = Problems(EVERY)
-        result = PredictionResult(predictions, candidates, recipe, problems, catalog, self.metadata, (note,))
+        counting = CountCalibration.of(self.metadata.counts)
+        result = PredictionResult(predictions, candidates, recipe, problems, catalog, self.metadata, (note,), counting)
         export_report(result, path)
 
     def _keep(self, candidates: Candidates, page: Path, known: Container[str]) -> None:

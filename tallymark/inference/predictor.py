@@ -33,6 +33,9 @@ from tallymark.inference.time_limit import LATE, TimeLimit
 from tallymark.modalities import modality_of
 from tallymark.modalities.base import InputPlan
 
+CHOSEN_THRESHOLDS = {"score_threshold", "class_thresholds"}
+"""Fields of the recipe: where the user chooses one of them, it is meant for counts too."""
+
 
 @dataclass(frozen=True, eq=False)
 class PredictionResult:
@@ -119,8 +122,7 @@ class Predictor:
         if failed and failed == len(catalog):
             raise BadInput(problems)
         predictions = postprocess_parts(candidates, recipe, classes)
-        chosen = {"score_threshold", "class_thresholds"} & changes.keys()
-        counting = None if chosen else CountCalibration.of(self.metadata.counts)
+        counting = None if CHOSEN_THRESHOLDS & changes.keys() else CountCalibration.of(self.metadata.counts)
         notes = (*filter(None, [self.sessions[0].note]), *plan.notes, *limit.notes(catalog.medium.noun, problems))
         if failed:
             share = f"{failed} of {plural(len(catalog), catalog.medium.noun)}"

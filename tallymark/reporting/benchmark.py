@@ -15,7 +15,7 @@ from tallymark.reporting.page import Fact, write_html
 def write_page(result: Benchmark, out: Path) -> None:
     """Write one self-contained HTML file about a benchmark."""
     lead = f"{plural(result.items, result.noun)} on {plural(result.cores, 'core')}, from files to predictions."
-    write_html(out, f"{result.challenge}: speed and score of {result.model}", lead, _facts(result), _sections(result))
+    write_html(out, f"Speed and score of {result.model}", lead, _facts(result), _sections(result))
 
 
 def _facts(result: Benchmark) -> list[Fact]:

@@ -20,6 +20,7 @@ from tallymark.core.registry import challenge
 from tallymark.data.annotations import Annotations
 from tallymark.geometry import Boxes
 from tallymark.inference.candidates import Candidates
+from tallymark.inference.counting import CountCalibration
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.predictor import PredictionResult
 from tallymark.modalities.image.recipe import ImageRecipe
@@ -201,6 +202,15 @@ def test_a_prediction_is_reported_below_its_threshold_too(browser: OpenPage, tmp
     for threshold, shown in ((0.5, 2), (0.2, 3), (0.95, 0)):
         page.evaluate("t => window.tallymark.setThreshold(t)", threshold)
         assert page.evaluate("window.tallymark.counts().predictions") == shown
+
+
+def test_counts_at_another_threshold_are_stated(tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    cv2.imwrite(str(folder / "a.jpg"), np.full((60, 80, 3), 90, np.uint8))
+    counting = CountCalibration(0.25, "", items=20, objects=100, quantile=1.0, dispersion=1.0)
+    export_report(replace(prediction(folder), counting=counting), tmp_path / "report.html")
+    assert "Tables of counts have 3 boxes, at score threshold 0.25" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.skipif(not has_fonts(), reason="this system has no font: apt-get install fonts-dejavu-core")
