@@ -25,6 +25,7 @@ from tallymark.core.resources import usable_cores
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
+from tallymark.geometry import Geometry
 from tallymark.inference.benchmark import Benchmark, Measurement
 from tallymark.inference.calibration import items_trained_on
 from tallymark.inference.metadata import KEY, ModelMetadata
@@ -174,7 +175,7 @@ def _stages(
     some = catalog.select(np.arange(min(len(catalog), CHUNK)))
     with tempfile.TemporaryDirectory() as folder:
 
-        def write(predictions: Annotations[Any]) -> None:
+        def write(predictions: Annotations[Geometry]) -> None:
             try:
                 named = replace(predictions, classes=predictor.metadata.classes)
                 write_submission(what.name, named, Path(folder) / what.submission_name, **given)
@@ -197,7 +198,7 @@ def _with_scores(
     return replace(result, scored=len(catalog), measurements=scored, better=example.better, baseline=baseline)
 
 
-def _scored(one: Measurement, timing: Timing, truth: Annotations[Any], rule: Rule) -> Measurement:
+def _scored(one: Measurement, timing: Timing, truth: Annotations[Geometry], rule: Rule) -> Measurement:
     """A measurement with its scores: at the model's thresholds, and at those tuned on the other half of the items."""
     candidates, recipe = timing.candidates, timing.recipe
     score = rule(truth, postprocess(candidates, recipe)).value

@@ -20,6 +20,7 @@ from tallymark.core.registry import Challenge, Scoring, challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.data.public_split import read_public
+from tallymark.geometry import Geometry
 from tallymark.scoring.alignment import (
     PathLike,
     expected_items,
@@ -132,12 +133,12 @@ def board(
 
 def _with_named_items(
     what: Challenge,
-    answers: Annotations[Any],
+    answers: Annotations[Geometry],
     files: Sequence[Path],
     public: pl.Series | None,
     options: Any,
     engine: EngineChoice,
-) -> Annotations[Any]:
+) -> Annotations[Geometry]:
     """The truth under the items that it or any submission names, so that all are resampled alike."""
     named = map_items(partial(_named, what.name, options), files, "reading names", _no_names, engine)
     ids = [answers.items.ids, *named, *([] if public is None else [public])]
@@ -182,7 +183,7 @@ def _public_mask(
 
 def _rank(
     what: Challenge,
-    answers: Annotations[Any],
+    answers: Annotations[Geometry],
     found: Found,
     public: np.ndarray | None,
     images: PathLike | None,
@@ -231,7 +232,7 @@ def _ended_its_worker(file: _File, reason: str) -> Refused:
 
 def _score_file(
     challenge_name: str,
-    answers: Annotations[Any],
+    answers: Annotations[Geometry],
     images: PathLike | None,
     options: Any,
     weights: _Weights,

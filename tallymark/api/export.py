@@ -23,7 +23,7 @@ from tallymark.data.items import Items
 from tallymark.detector.coders import CODERS
 from tallymark.formats.export_formats import FORMATS, ExportFormat
 from tallymark.formats.export_source import FREQUENCIES, ExportSource, best_first, image_sizes
-from tallymark.geometry import Events
+from tallymark.geometry import Events, Geometry
 from tallymark.inference.predictor import PredictionResult
 from tallymark.io.archives import is_folder, packed_table
 from tallymark.io.finder import Finder
@@ -212,7 +212,7 @@ def _match(what: Challenge, items: Items, catalog: Catalog, path: PathLike) -> t
     )
 
 
-def _unread(predicted: Annotations[Any], catalog: Catalog, source: ExportSource[Any]) -> np.ndarray:
+def _unread(predicted: Annotations[Geometry], catalog: Catalog, source: ExportSource[Any]) -> np.ndarray:
     """Which items without predictions cannot be read: a submission has a row for these too."""
     unread = np.zeros(len(catalog), bool)
     for item in np.flatnonzero(predicted.counts == 0).tolist():
@@ -227,7 +227,7 @@ def _unread(predicted: Annotations[Any], catalog: Catalog, source: ExportSource[
     return unread
 
 
-def _without_media(predicted: Annotations[Any]) -> Catalog:
+def _without_media(predicted: Annotations[Geometry]) -> Catalog:
     """The items of a submission without files."""
     items, count = predicted.items, len(predicted.items)
     return Catalog(

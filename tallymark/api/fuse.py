@@ -23,6 +23,7 @@ from tallymark.core.registry import Challenge, challenge
 from tallymark.core.stored import a_list, a_mapping, a_number, a_text
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
+from tallymark.geometry import Geometry
 from tallymark.inference.ensemble import Ensemble, FusionSettings
 from tallymark.inference.ensemble_tuning import cross_validate, default_settings
 from tallymark.io.regular import read_regular
@@ -57,7 +58,7 @@ class Fusion:
 
     challenge: str
     settings: FusionSettings
-    predictions: Annotations[Any]
+    predictions: Annotations[Geometry]
     notes: tuple[str, ...] = ()
     inputs: tuple[FusedInput, ...] = ()
     score: Score | None = None
@@ -206,7 +207,7 @@ def _tuned(
     if what.sparse and len(answers.items) > len(ensemble.items):  # recordings in which no file has found anything
         ensemble = ensemble.reindex(answers.items)
 
-    def rule(expected: Annotations[Any], predicted: Annotations[Any]) -> Score:
+    def rule(expected: Annotations[Geometry], predicted: Annotations[Geometry]) -> Score:
         return what.score(expected, predicted, rule_options)
 
     group = answers.items.group
@@ -228,7 +229,7 @@ def _tuned(
 
 def _answers(
     what: Challenge, truth: PathLike, rule_options: DataclassInstance, ensemble: Ensemble
-) -> tuple[Annotations[Any], list[str]]:
+) -> tuple[Annotations[Geometry], list[str]]:
     """The truth of the items of an ensemble, and a note if there are others."""
     problems = Problems()
     answers = problems.checked(read_answers(what, truth, rule_options, problems))
@@ -252,11 +253,11 @@ def _answers(
     return answers.reindex(known), _others(answers, known)
 
 
-def _union(items: Items, answers: Annotations[Any]) -> Items:
+def _union(items: Items, answers: Annotations[Geometry]) -> Items:
     return Items(pl.concat([items.ids, answers.items.ids]).unique(maintain_order=True))
 
 
-def _others(answers: Annotations[Any], known: Items) -> list[str]:
+def _others(answers: Annotations[Geometry], known: Items) -> list[str]:
     left = len(answers.items) - int((known.find(answers.items.ids) >= 0).sum())
     return (
         [f"{left} of {len(answers.items)} items of the truth are not in the files, and are not scored"] if left else []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from tallymark.api.score import write
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge, challenge
 from tallymark.data.annotations import Annotations
+from tallymark.geometry import Geometry
 from tallymark.inference.candidate_files import StoredCandidates, is_candidate_file, read_candidates
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.clip_probabilities import clip_probabilities
@@ -24,7 +24,7 @@ CLIPS = "clips"
 
 def read_predictions(
     name: str, path: PathLike, *, thresholded: bool = False, **rule_options: object
-) -> Annotations[Any]:
+) -> Annotations[Geometry]:
     """Read the predictions in a submission, in a candidate file, or in the held-out candidates of a run.
 
     Candidates are fused as their recipe says, but not thresholded: all are there, with their scores, in the geometry
@@ -68,12 +68,12 @@ def stored_candidates(what: Challenge | None, path: PathLike, problems: Problems
     return stored
 
 
-def unthresholded(stored: StoredCandidates) -> Annotations[Any]:
+def unthresholded(stored: StoredCandidates) -> Annotations[Geometry]:
     """The predictions that candidates are, whatever their score."""
     return predictions_by(stored, stored.metadata.recipe.replace(score_threshold=0.0, class_thresholds=""))
 
 
-def predictions_by(stored: StoredCandidates, recipe: Recipe) -> Annotations[Any]:
+def predictions_by(stored: StoredCandidates, recipe: Recipe) -> Annotations[Geometry]:
     """What a recipe's fusion and thresholds make of candidates."""
     return replace(postprocess(stored.candidates, recipe), classes=stored.metadata.classes)
 

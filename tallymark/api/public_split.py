@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tallymark.api.data import read
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.core.registry import challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
+from tallymark.geometry import Geometry
 from tallymark.io.archives import is_folder
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def public_private(
 
 def _answers(
     name: str, truth: PathLike, listed: Catalog | None, rule_options: Mapping[str, object], notes: Problems
-) -> Annotations[Any]:
+) -> Annotations[Geometry]:
     """The truth in a file; where a file names only items with objects, with the others of the same split."""
     what = challenge(name)
     problems = Problems()

@@ -22,6 +22,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.detector.coders import CODERS
+from tallymark.geometry import Geometry
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.held_out_groups import HELD_OUT_GROUPS
 from tallymark.inference.postprocess import postprocess
@@ -171,7 +172,7 @@ def report_training(
     return write_report(subject, Path(path), scenes=scenes)
 
 
-def shown_predictions(candidates: Candidates, recipe: Recipe) -> tuple[Annotations[Any], float | None]:
+def shown_predictions(candidates: Candidates, recipe: Recipe) -> tuple[Annotations[Geometry], float | None]:
     """The predictions of a report, also some below the threshold; and the threshold, None where there is none.
 
     Where classes have thresholds of their own, one slider cannot stand for them: then those above them are shown.
@@ -185,7 +186,7 @@ def shown_predictions(candidates: Candidates, recipe: Recipe) -> tuple[Annotatio
     return postprocess(candidates, lower), recipe.score_threshold
 
 
-def _lowest_score(predicted: Annotations[Any]) -> float | None:
+def _lowest_score(predicted: Annotations[Geometry]) -> float | None:
     """A threshold that leaves all predictions; None for labels of whole items, and where there are no scores."""
     if predicted.score is None or not predicted.shapes.localized:
         return None
@@ -194,7 +195,7 @@ def _lowest_score(predicted: Annotations[Any]) -> float | None:
 
 def _read(
     what: Challenge, path: PathLike, rule: Mapping[str, Any], problems: Problems
-) -> tuple[Annotations[Any], float | None]:
+) -> tuple[Annotations[Geometry], float | None]:
     """Predictions with the score threshold that they were made for, where the file knows it."""
     stored = stored_candidates(what, path, problems)
     if stored is None and not problems:
@@ -204,7 +205,7 @@ def _read(
     return replace(predicted, classes=known.metadata.classes), threshold
 
 
-def _own_truth(catalog: Catalog | None, predicted: Annotations[Any]) -> Path | None:
+def _own_truth(catalog: Catalog | None, predicted: Annotations[Geometry]) -> Path | None:
     """The data folder, if it has the truth of some item that is predicted."""
     if catalog is None or catalog.truth is None or catalog.truth.weak:
         return None
@@ -213,8 +214,8 @@ def _own_truth(catalog: Catalog | None, predicted: Annotations[Any]) -> Path | N
 
 
 def _align(
-    what: Challenge, truth: Annotations[Any], predicted: Annotations[Any], file: str, *, complete: bool
-) -> tuple[Annotations[Any], Annotations[Any], list[str]]:
+    what: Challenge, truth: Annotations[Geometry], predicted: Annotations[Geometry], file: str, *, complete: bool
+) -> tuple[Annotations[Geometry], Annotations[Geometry], list[str]]:
     """Truth and predictions under the same items: those of both, and notes on the others.
 
     complete: whether the file of predictions lists every item that was predicted, also those without any prediction.
@@ -248,7 +249,7 @@ def _official_rule(what: Challenge, rule_options: DataclassInstance) -> Rule:
 def _beside(what: Challenge, rule: Rule) -> Rule:
     """A rule whose scores know that of the baseline."""
 
-    def score(truth: Annotations[Any], predicted: Annotations[Any]) -> Score:
+    def score(truth: Annotations[Geometry], predicted: Annotations[Geometry]) -> Score:
         return beside_baseline(rule(truth, predicted), truth, rule, what.baseline)
 
     return score

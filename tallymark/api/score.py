@@ -15,6 +15,7 @@ from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, Scoring, challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
+from tallymark.geometry import Geometry
 from tallymark.scoring.alignment import ChosenItems, PathLike, expected_items, read_pairs
 from tallymark.scoring.baseline import beside_baseline
 from tallymark.scoring.compare import Comparison, compare_scores
@@ -214,7 +215,7 @@ def convert(
 
 
 def write(
-    name: str, annotations: Annotations[Any], path: PathLike, *, form: str | None = None, **rule_options: object
+    name: str, annotations: Annotations[Geometry], path: PathLike, *, form: str | None = None, **rule_options: object
 ) -> None:
     """Write predictions as a submission; the file is checked before it gets its name."""
     what = challenge(name)
@@ -223,14 +224,14 @@ def write(
     )
 
 
-def read_truth(name: str, path: PathLike, **rule_options: object) -> Annotations[Any]:
+def read_truth(name: str, path: PathLike, **rule_options: object) -> Annotations[Geometry]:
     """Read the official annotations of a challenge."""
     what = challenge(name)
     problems = Problems()
     return problems.checked(what.dialect.read_truth(path, what.parse_rule_options(rule_options, path), problems))
 
 
-def read_submission(name: str, path: PathLike, **rule_options: object) -> Annotations[Any]:
+def read_submission(name: str, path: PathLike, **rule_options: object) -> Annotations[Geometry]:
     """Read the predictions in a submission."""
     what = challenge(name)
     problems = Problems()

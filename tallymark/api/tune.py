@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge, challenge
 from tallymark.data.annotations import Annotations
 from tallymark.detector.coders import CODERS
+from tallymark.geometry import Geometry
 from tallymark.inference.candidate_files import StoredCandidates, write_candidates
 from tallymark.inference.held_out import HeldOutResult, evaluate_held_out
 from tallymark.inference.held_out_groups import HELD_OUT_GROUPS, TITLE
@@ -182,7 +183,7 @@ def _truth(
     exclude: PathLike | None,
     stored: StoredCandidates,
     given: Mapping[str, object],
-) -> tuple[Annotations[Any], Rule]:
+) -> tuple[Annotations[Geometry], Rule]:
     """The truth of the held-out items, and the rule, from the data of the training."""
     known = run.facts.get("data")
     folder = Path(data if data is not None else str(known or ""))

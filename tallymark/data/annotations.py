@@ -13,7 +13,9 @@ import polars as pl
 from tallymark.data.items import Items
 from tallymark.geometry import Geometry
 
-G = TypeVar("G", bound=Geometry)
+G = TypeVar("G", bound=Geometry, covariant=True)
+"""Covariant: columns are read, and never changed."""
+S = TypeVar("S", bound=Geometry)
 PART = 20_000
 """Items whose objects are handled at a time, where their text would take much memory."""
 
@@ -44,31 +46,32 @@ class Annotations(Generic[G]):
         if len(self.offsets) != len(self.items) + 1 or lengths != {int(self.offsets[-1])}:
             raise ValueError(f"{len(self.items)} items, {len(self.offsets)} offsets, columns of {lengths} rows")
 
-    @classmethod
+    @staticmethod
     def from_rows(
-        cls,
         items: Items,
         item: np.ndarray,
-        shapes: G,
+        shapes: S,
         *,
         label: np.ndarray | None = None,
         score: np.ndarray | None = None,
         classes: tuple[str, ...] = (),
         line: np.ndarray | None = None,
         number: np.ndarray | None = None,
-    ) -> Annotations[G]:
+    ) -> Annotations[S]:
         """From rows in any order: `item[r]` is the position of row r's item in `items`."""
         if (np.diff(item) < 0).any():
             order = np.argsort(item, kind="stable")
             shapes = shapes.take(order)
             label, score, line, number = (_take(column, order) for column in (label, score, line, number))
         offsets = np.concatenate([[0], np.cumsum(np.bincount(item, minlength=len(items)))])
-        return cls(items, offsets, shapes, label, score, classes, line, number)
+        return Annotations(items, offsets, shapes, label, score, classes, line, number)
 
-    @classmethod
-    def empty(cls, items: Items, shapes: G, classes: tuple[str, ...] = ()) -> Annotations[G]:
+    @staticmethod
+    def empty(items: Items, shapes: S, classes: tuple[str, ...] = ()) -> Annotations[S]:
         """Without objects; `shapes` gives the geometry."""
-        return cls(items, np.zeros(len(items) + 1, np.int64), shapes.take(np.empty(0, np.int64)), classes=classes)
+        return Annotations(
+            items, np.zeros(len(items) + 1, np.int64), shapes.take(np.empty(0, np.int64)), classes=classes
+        )
 
     def __len__(self) -> int:
         return len(self.shapes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.annotations import Annotations
@@ -12,6 +11,7 @@ from tallymark.data.catalog import Catalog, Split, concat_splits
 from tallymark.data.recording_clock import DATE
 from tallymark.data.recording_days import grouped_by_day
 from tallymark.datasets.clips import as_clips
+from tallymark.geometry import Geometry
 from tallymark.io.finder import Finder
 from tallymark.io.folders import Folder, relative_path, split_of_path
 from tallymark.io.media import Medium
@@ -21,7 +21,7 @@ def read_audio_dataset(
     listed: Folder,
     medium: Medium,
     tables: Sequence[Path],
-    read_truth: Callable[[Path], Annotations[Any] | None],
+    read_truth: Callable[[Path], Annotations[Geometry] | None],
     problems: Problems,
 ) -> Catalog | None:
     """A data set of recordings and tables; recordings that no table of their split names have no events.
@@ -58,7 +58,7 @@ def read_audio_dataset(
     return grouped_by_day(catalog)
 
 
-def _split(table: Path, truth: Annotations[Any], recordings: list[Path], root: Path, notes: Problems) -> Split:
+def _split(table: Path, truth: Annotations[Geometry], recordings: list[Path], root: Path, notes: Problems) -> Split:
     """The names in a table with their recordings: by the whole path, else by the file name if it is unique."""
     finder = Finder(recordings, root)
     files: dict[str, Path] = {}

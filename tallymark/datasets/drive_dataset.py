@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,7 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, Split, concat_splits
 from tallymark.data.drive import Drive, annotations_of, join_drive, unknown_categories
 from tallymark.data.items import Items
-from tallymark.geometry import Cuboids
+from tallymark.geometry import Cuboids, Geometry
 from tallymark.geometry.poses import concat_poses
 from tallymark.io.archives import is_file
 from tallymark.io.folders import IMAGE_SUFFIXES, Folder, split_of_path
@@ -93,7 +92,7 @@ def _truth(
     return own
 
 
-def _report_unknown(truth: Annotations[Any], table: str, samples: Items, problems: Problems) -> None:
+def _report_unknown(truth: Annotations[Geometry], table: str, samples: Items, problems: Problems) -> None:
     """Rows of the truth file for samples that are in no set of tables."""
     ids, line = truth.items.ids, truth.items.line
     expected, remedy = "a sample of sample.json", "drop the row, or add the sample's tables"
@@ -117,7 +116,9 @@ def _lines(items: Items, kept: np.ndarray) -> np.ndarray | None:
     return None if items.line is None else items.line[kept]
 
 
-def _note_disagreement(truth: Annotations[Any], from_tables: Annotations[Any], file: str, notes: Problems) -> None:
+def _note_disagreement(
+    truth: Annotations[Geometry], from_tables: Annotations[Geometry], file: str, notes: Problems
+) -> None:
     """Samples for which the truth file and the tables have different numbers of cuboids."""
     other = from_tables.reindex(truth.items)
     remedy = "use one of the two: remove the file to use the tables"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, Split, concat_splits, file_ids
 from tallymark.datasets.named_files import ids_of_files
+from tallymark.geometry import Geometry
 from tallymark.io.folders import Folder, distinct_names, split_of_path
 from tallymark.io.media import Medium
 
-ReadTruth = Callable[[Path], Annotations[Any] | None]
+ReadTruth = Callable[[Path], Annotations[Geometry] | None]
 
 
 def read_table_dataset(
@@ -59,7 +59,7 @@ def read_table_dataset(
     return catalog
 
 
-def _ids(truth: Annotations[Any] | None) -> list[str]:
+def _ids(truth: Annotations[Geometry] | None) -> list[str]:
     return [] if truth is None else truth.items.ids.to_list()
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import polars as pl
@@ -46,7 +46,7 @@ class ExportSource(Generic[G]):
     annotations: Annotations[G]
     catalog: Catalog
     size: np.ndarray
-    counted: Annotations[Any] | None = None
+    counted: Annotations[Geometry] | None = None
     gsd: float | None = None
     band: tuple[float, float] = FREQUENCIES
     event_seconds: float = 1.0

@@ -14,6 +14,7 @@ from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.detector.coders import CODERS
+from tallymark.geometry import Geometry
 from tallymark.inference.candidates import Candidates
 
 SHAPE = "shape_"
@@ -63,7 +64,7 @@ def candidates_of_columns(columns: dict[str, np.ndarray], recipe: Recipe, classe
     )
     if not sound:
         raise ValueError("columns that do not go together")
-    objects = Annotations[Any](Items.of(keys.tolist()), offsets, geometry(**shapes), label, score, classes)
+    objects = Annotations[Geometry](Items.of(keys.tolist()), offsets, geometry(**shapes), label, score, classes)
     return Candidates(objects, size, presence)
 
 

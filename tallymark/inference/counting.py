@@ -18,6 +18,7 @@ from tallymark.core.recipe import Recipe
 from tallymark.core.stored import a_mapping, a_number, a_number_or_none, a_text
 from tallymark.data.annotations import Annotations
 from tallymark.detector.coders import CODERS
+from tallymark.geometry import Geometry
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.postprocess import apply_thresholds, fuse
 
@@ -83,7 +84,7 @@ class CountCalibration:
         return max(math.floor(total - margin), 0), math.ceil(total + margin)
 
 
-def calibrate_counts(candidates: Candidates, truth: Annotations[Any], recipe: Recipe) -> CountCalibration | None:
+def calibrate_counts(candidates: Candidates, truth: Annotations[Geometry], recipe: Recipe) -> CountCalibration | None:
     """The calibration on held-out items; None where nothing is counted, or too little was held out."""
     coder = CODERS[recipe.task]
     readable = candidates.readable
@@ -112,7 +113,7 @@ def calibrate_counts(candidates: Candidates, truth: Annotations[Any], recipe: Re
     )
 
 
-def _thresholds(fused: Candidates, truth: Annotations[Any], recipe: Recipe) -> dict[str, Any] | None:
+def _thresholds(fused: Candidates, truth: Annotations[Geometry], recipe: Recipe) -> dict[str, Any] | None:
     """The thresholds at which there are as many detections as objects: one for all, and one for each class."""
     objects = fused.objects
     possible = fused.presence[objects.item] >= recipe.image_threshold

@@ -15,6 +15,7 @@ import polars as pl
 
 from tallymark.data.annotations import Annotations, concat_items
 from tallymark.data.items import Items
+from tallymark.geometry import Geometry
 from tallymark.inference.ensemble import Ensemble, FusionSettings
 from tallymark.inference.tuning import Rule, smooth
 from tallymark.scoring.score import Score
@@ -38,7 +39,12 @@ class Outcome:
 
 
 def cross_validate(
-    ensemble: Ensemble, truth: Annotations[Any], rule: Rule, given: Mapping[str, Any], group: pl.Series, seed: int = 0
+    ensemble: Ensemble,
+    truth: Annotations[Geometry],
+    rule: Rule,
+    given: Mapping[str, Any],
+    group: pl.Series,
+    seed: int = 0,
 ) -> Outcome:
     """Tune an ensemble, and score each half of the items with settings of the other.
 
@@ -70,7 +76,9 @@ def halves(items: Items, group: pl.Series, seed: int) -> Iterator[tuple[Items, I
             yield tuple(Items(items.ids.filter(pl.Series(rows))) for rows in (inside, ~inside))  # type: ignore[misc]
 
 
-def tune_ensemble(ensemble: Ensemble, truth: Annotations[Any], rule: Rule, given: Mapping[str, Any]) -> FusionSettings:
+def tune_ensemble(
+    ensemble: Ensemble, truth: Annotations[Geometry], rule: Rule, given: Mapping[str, Any]
+) -> FusionSettings:
     """The settings that score best: method and overlap first, then calibration, weights, and the score threshold."""
     search = _Search(ensemble, truth, rule, given.get("score_threshold"))
     settings = default_settings(ensemble, **given)
@@ -123,7 +131,7 @@ def _reweighted(settings: FusionSettings, member: int) -> list[FusionSettings]:
 class _Search:
     """Scores of an ensemble under several settings, each at its best score threshold."""
 
-    def __init__(self, ensemble: Ensemble, truth: Annotations[Any], rule: Rule, threshold: float | None) -> None:
+    def __init__(self, ensemble: Ensemble, truth: Annotations[Geometry], rule: Rule, threshold: float | None) -> None:
         self.ensemble = ensemble
         self.truth = truth
         self.rule = rule

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import NOTHING_FOUND, Baseline
 from tallymark.data.annotations import Annotations, concat_items
 from tallymark.data.folds import Folds
 from tallymark.detector.coders import CODERS
+from tallymark.geometry import Geometry
 from tallymark.inference.candidates import Candidates, concat_candidates
 from tallymark.inference.counting import CountCalibration, calibrate_counts
 from tallymark.inference.held_out_groups import HELD_OUT_GROUPS, score_groups
@@ -33,7 +33,7 @@ class HeldOutResult:
     """
 
     candidates: Candidates
-    truth: Annotations[Any]
+    truth: Annotations[Geometry]
     tuning: Tuning
     score: Score
     curve: RecallCurve | None
@@ -42,7 +42,7 @@ class HeldOutResult:
 
 def evaluate_held_out(
     parts: Sequence[Candidates],
-    truths: Sequence[Annotations[Any]],
+    truths: Sequence[Annotations[Geometry]],
     recipe: Recipe,
     rule: Rule,
     baseline: Baseline = NOTHING_FOUND,
@@ -57,7 +57,7 @@ def evaluate_held_out(
     candidates, truth = concat_candidates(parts), concat_items(truths)
     tuning = tune(candidates, truth, recipe, rule, fixed=fixed)
 
-    def finish(score: Score, candidates: Candidates, truth: Annotations[Any]) -> Score:
+    def finish(score: Score, candidates: Candidates, truth: Annotations[Geometry]) -> Score:
         score = beside_baseline(score, truth, rule, baseline)
         if score.objective is None:
             return score
@@ -88,7 +88,7 @@ def evaluate_held_out(
 
 
 def _calibration_errors(
-    tuned: Score, truth: Annotations[Any], candidates: Candidates, recipe: Recipe, rule: Rule
+    tuned: Score, truth: Annotations[Geometry], candidates: Candidates, recipe: Recipe, rule: Rule
 ) -> dict[str, float]:
     """The expected calibration error of the most probable classes, without the tuned temperature and with it."""
     plain = rule(truth, postprocess(candidates, recipe.replace(temperature=1.0)))

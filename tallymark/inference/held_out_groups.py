@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,7 @@ import polars as pl
 from tallymark.core.console import show_table
 from tallymark.data.annotations import Annotations
 from tallymark.data.folds import LONE
+from tallymark.geometry import Geometry
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.tuning import CrossTuning
 from tallymark.scoring.score import Score
@@ -34,7 +35,7 @@ SCHEMA = {
     "score_threshold": pl.Float64,
 }
 
-ScorePart = Callable[[Candidates, Annotations[Any], Annotations[Any]], Score]
+ScorePart = Callable[[Candidates, Annotations[Geometry], Annotations[Geometry]], Score]
 """Candidates, truth and predictions of some items to their score, with its baseline."""
 
 
@@ -60,7 +61,7 @@ class HeldOutGroups:
 
 
 def score_groups(
-    candidates: Candidates, truth: Annotations[Any], crossed: CrossTuning, group: pl.Series, score_part: ScorePart
+    candidates: Candidates, truth: Annotations[Geometry], crossed: CrossTuning, group: pl.Series, score_part: ScorePart
 ) -> HeldOutGroups:
     """The score of each group of held-out items. group: the name of each item's group, `LONE` for lone items."""
     thresholds = crossed.item_thresholds

@@ -16,6 +16,7 @@ from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
 from tallymark.core.stored import a_list, a_mapping, a_number
 from tallymark.data.annotations import Annotations
+from tallymark.geometry import Geometry
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.postprocess import apply_thresholds, fuse
 from tallymark.inference.tuning import Rule
@@ -87,7 +88,9 @@ class RecallCurve:
         return cls(a_number(given["hours"], 1e-9), pl.DataFrame(columns))
 
 
-def measure_recall(candidates: Candidates, truth: Annotations[Any], recipe: Recipe, rule: Rule) -> RecallCurve | None:
+def measure_recall(
+    candidates: Candidates, truth: Annotations[Geometry], recipe: Recipe, rule: Rule
+) -> RecallCurve | None:
     """The curve of recordings with known truth; None where nothing could be read or nothing was detected.
 
     The rule gives `recall`, `precision`, `f1` and `fp`. Thresholds above the highest score are left away: nothing is

@@ -19,6 +19,7 @@ from tallymark.core.recipe import Recipe, head_groups_of
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
+from tallymark.geometry import Geometry
 from tallymark.inference.candidates import Candidates, concat_candidates
 from tallymark.inference.pipeline import ensemble
 from tallymark.inference.postprocess import postprocess
@@ -168,7 +169,7 @@ def measure_stages(
     catalog: Catalog,
     candidates: Candidates,
     recipe: Recipe,
-    write: Callable[[Annotations[Any]], None],
+    write: Callable[[Annotations[Geometry]], None],
 ) -> dict[str, float]:
     """Seconds per item of each stage, one after the other, without work ahead or side by side.
 

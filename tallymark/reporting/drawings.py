@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -15,6 +14,7 @@ from tallymark.core.problems import Problems
 from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
+from tallymark.geometry import Geometry
 from tallymark.io.media import BadMedia
 from tallymark.io.names import output_paths, safe_name
 from tallymark.modalities.render import renderer_of
@@ -28,7 +28,7 @@ LONGEST_VIEW = 64
 
 def write_drawings(
     catalog: Catalog,
-    predictions: Annotations[Any],
+    predictions: Annotations[Geometry],
     items: np.ndarray,
     folder: Path,
     problems: Problems,

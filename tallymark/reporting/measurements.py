@@ -17,6 +17,7 @@ from tallymark.geometry.rectangles import fit_rectangles, lengthwise
 from tallymark.inference.counting import CountCalibration
 
 G = TypeVar("G", bound=Geometry)
+G_contra = TypeVar("G_contra", bound=Geometry, contravariant=True)
 DECIMALS = 3
 """Of pixels and degrees."""
 DIGITS = 6
@@ -123,13 +124,13 @@ def summary(table: pl.DataFrame, counting: CountCalibration | None = None) -> di
     }
 
 
-class Measurement(Protocol[G]):
+class Measurement(Protocol[G_contra]):
     """What can be measured of the objects of one geometry."""
 
-    def area(self, shapes: G) -> np.ndarray | None:
+    def area(self, shapes: G_contra) -> np.ndarray | None:
         """Areas in square pixels; None for objects without an area in the image."""
 
-    def table(self, predictions: Annotations[G], gsd: float | None) -> pl.DataFrame:
+    def table(self, predictions: Annotations[G_contra], gsd: float | None) -> pl.DataFrame:
         """A row per object, as `measure_objects` describes it."""
 
 

@@ -14,6 +14,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.drawing import charts as plots
 from tallymark.drawing.charts import Chart
+from tallymark.geometry import Geometry
 from tallymark.modalities.gallery import object_counts
 from tallymark.modalities.render import RateColumns, renderer_of
 from tallymark.modalities.survey import Survey
@@ -157,7 +158,7 @@ def class_balance(catalog: Catalog) -> list[Block]:
     return blocks + _classes_by_split(catalog, truth, totals)
 
 
-def _classes_by_split(catalog: Catalog, truth: Annotations[Any], totals: np.ndarray) -> list[Block]:
+def _classes_by_split(catalog: Catalog, truth: Annotations[Geometry], totals: np.ndarray) -> list[Block]:
     """A folded table of the objects of each class in each split; none if there is one split only."""
     splits = catalog.split.unique(maintain_order=True).to_list()
     if len(splits) < 2:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from tallymark.core.resources import release_memory
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog, missing_media
 from tallymark.data.items import Items
+from tallymark.geometry import Geometry
 from tallymark.io.archives import is_folder
 from tallymark.io.folders import tables_at
 from tallymark.submission.table_checks import align, report_unknown
@@ -31,7 +32,7 @@ PathLike = str | Path
 TOGETHER = 1 << 24
 """Bytes up to which files are read at the same time; larger ones one after the other, to save memory."""
 
-Pair = tuple[Annotations[Any], Annotations[Any]]
+Pair = tuple[Annotations[Geometry], Annotations[Geometry]]
 """Truth and predictions under the same items."""
 
 
@@ -56,7 +57,7 @@ def read_pairs(
     rule_options: DataclassInstance,
     problems: Problems,
     chosen: ChosenItems | None = None,
-) -> tuple[Annotations[Any] | None, list[Pair | None]]:
+) -> tuple[Annotations[Geometry] | None, list[Pair | None]]:
     """The truth, and for each submission a pair; None for what cannot be used.
 
     images: a sample submission or data folder with the items to score. chosen: or these themselves.
@@ -88,12 +89,14 @@ def read_pairs(
     return expected, pairs
 
 
-def items_of(annotations: Annotations[Any] | None) -> Items:
+def items_of(annotations: Annotations[Geometry] | None) -> Items:
     """The items of annotations; none where these could not be read."""
     return Items.of([]) if annotations is None else annotations.items
 
 
-def _known(what: Challenge, predicted: Annotations[Any] | None, chosen: ChosenItems | None) -> Annotations[Any] | None:
+def _known(
+    what: Challenge, predicted: Annotations[Geometry] | None, chosen: ChosenItems | None
+) -> Annotations[Geometry] | None:
     """Predictions without those of known items that are not scored."""
     if predicted is None or chosen is None:
         return predicted
@@ -103,7 +106,7 @@ def _known(what: Challenge, predicted: Annotations[Any] | None, chosen: ChosenIt
     return predicted.reindex(Items(items.ids[kept], line=None if items.line is None else items.line[kept]))
 
 
-def _and_release(read: Callable[[], Annotations[Any] | None]) -> Annotations[Any] | None:
+def _and_release(read: Callable[[], Annotations[Geometry] | None]) -> Annotations[Geometry] | None:
     """What was read of a large file; what reading it needed besides is free for the next one."""
     found = read()
     release_memory()
@@ -112,7 +115,7 @@ def _and_release(read: Callable[[], Annotations[Any] | None]) -> Annotations[Any
 
 def read_answers(
     what: Challenge, path: PathLike, rule_options: DataclassInstance, problems: Problems
-) -> Annotations[Any] | None:
+) -> Annotations[Geometry] | None:
     """The truth of a file, or of the labelled items of a data folder; None, with problems, if there is none."""
     if not is_folder(path):
         return what.dialect.read_truth(path, rule_options, problems)
@@ -136,12 +139,12 @@ def _size(path: PathLike) -> int:
 
 def listed_answers(
     what: Challenge,
-    truth: Annotations[Any] | None,
+    truth: Annotations[Geometry] | None,
     path: PathLike,
     images: PathLike | None,
     items: Items | None,
     problems: Problems,
-) -> Annotations[Any] | None:
+) -> Annotations[Geometry] | None:
     """The truth under the items that are to be scored; `images` is where these are listed."""
     if truth is None or images is None:
         return truth
@@ -162,8 +165,8 @@ def listed_answers(
 
 def pair_answers(
     what: Challenge,
-    truth: Annotations[Any] | None,
-    predicted: Annotations[Any] | None,
+    truth: Annotations[Geometry] | None,
+    predicted: Annotations[Geometry] | None,
     file: PathLike,
     images: PathLike | None,
     rule_options: DataclassInstance,
@@ -182,8 +185,8 @@ def pair_answers(
 
 def _clip_pair(
     what: Challenge,
-    truth: Annotations[Any],
-    predicted: Annotations[Any],
+    truth: Annotations[Geometry],
+    predicted: Annotations[Geometry],
     file: PathLike,
     rule_options: DataclassInstance,
     problems: Problems,
@@ -205,12 +208,12 @@ def _clip_pair(
 
 def fit_items(
     what: Challenge,
-    predicted: Annotations[Any],
+    predicted: Annotations[Geometry],
     items: Items,
     file: PathLike,
     rule_options: DataclassInstance,
     problems: Problems,
-) -> Annotations[Any]:
+) -> Annotations[Geometry]:
     """The predictions under the expected items, with unknown and missing ones as problems."""
     if not what.sparse:
         stated = cast("RuleOptions", rule_options)  # where every item has a row, the options say what a missing one is

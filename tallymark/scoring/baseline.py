@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from tallymark.core.registry import Baseline
 from tallymark.data.annotations import Annotations, offset_type
-from tallymark.geometry import Labels
+from tallymark.geometry import Geometry, Labels
 from tallymark.scoring.score import Score
 
 
 def beside_baseline(
     score: Score,
-    truth: Annotations[Any],
-    rule: Callable[[Annotations[Any], Annotations[Any]], Score],
+    truth: Annotations[Geometry],
+    rule: Callable[[Annotations[Geometry], Annotations[Geometry]], Score],
     baseline: Baseline,
 ) -> Score:
     """The score with that of the baseline for the same truth, which is computed when it is asked for."""

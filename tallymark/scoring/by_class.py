@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from tallymark.core.console import show_table
 from tallymark.data.annotations import Annotations
+from tallymark.geometry import Geometry
 from tallymark.scoring.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ BLOCK = 1 << 18
 """Items whose labels are counted at once."""
 
 
-def item_and_class(annotations: Annotations[Any], classes: int) -> np.ndarray:
+def item_and_class(annotations: Annotations[Geometry], classes: int) -> np.ndarray:
     """The group of each object, numbered by item and class; with 1 class, by item only."""
     return annotations.item if classes == 1 else annotations.item * classes + annotations.labels
 
@@ -37,7 +38,7 @@ def mean_of_rows(values: np.ndarray) -> np.ndarray:
 
 
 def class_table(
-    truth: Annotations[Any], predicted: Annotations[Any], found: Sweep, precision: np.ndarray | None = None
+    truth: Annotations[Geometry], predicted: Annotations[Geometry], found: Sweep, precision: np.ndarray | None = None
 ) -> pl.DataFrame:
     """A row per class that occurs: truths, predictions, true positives and, if given, average precision."""
     classes = len(truth.classes)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations, align_classes
+from tallymark.geometry import Geometry
 from tallymark.scoring.outcomes import BACKGROUND, CLASS, DUPLICATE, LOCALISATION, Outcomes
 from tallymark.scoring.score import Score
 
@@ -28,10 +28,10 @@ ALL = "all"
 
 
 def score_without_causes(
-    truth: Annotations[Any],
-    predicted: Annotations[Any],
+    truth: Annotations[Geometry],
+    predicted: Annotations[Geometry],
     score: Score,
-    rule: Callable[[Annotations[Any], Annotations[Any]], Score],
+    rule: Callable[[Annotations[Geometry], Annotations[Geometry]], Score],
 ) -> pl.DataFrame | None:
     """What each cause costs; None where the score has no outcomes, or is about labels of whole items.
 
@@ -61,7 +61,7 @@ def score_without_causes(
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _claims(predicted: Annotations[Any], outcomes: Outcomes) -> np.ndarray:
+def _claims(predicted: Annotations[Geometry], outcomes: Outcomes) -> np.ndarray:
     """(n,) whether a badly placed or wrongly labelled prediction is the best of those about a missed truth."""
     wrong = np.isin(outcomes.prediction, (LOCALISATION, CLASS))
     rows = np.flatnonzero(wrong & ~np.append(outcomes.found, True)[outcomes.partner])
@@ -87,12 +87,12 @@ def _objects(outcomes: Outcomes, claims: np.ndarray) -> dict[str, int]:
 
 
 def _correct(
-    truth: Annotations[Any],
-    predicted: Annotations[Any],
+    truth: Annotations[Geometry],
+    predicted: Annotations[Geometry],
     outcomes: Outcomes,
     claims: np.ndarray,
     causes: Collection[str],
-) -> tuple[Annotations[Any], Annotations[Any]]:
+) -> tuple[Annotations[Geometry], Annotations[Geometry]]:
     """Truth and predictions without some causes of error."""
     code, nobody = outcomes.prediction, np.zeros(len(predicted), bool)
     placed = (code == LOCALISATION) if "localisation" in causes else nobody

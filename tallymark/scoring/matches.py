@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
+from tallymark.geometry import Geometry
 from tallymark.scoring.sweep import Sweep
 
 
@@ -119,7 +119,9 @@ def _columns(item: np.ndarray, score: np.ndarray, levels: np.ndarray) -> dict[st
     return {"item": item.astype("<i4"), "score": score.astype("<f8"), "levels": levels.astype("<u4")}
 
 
-def sweep_matches(truth: Annotations[Any], predicted: Annotations[Any], found: Sweep, formula: CountFormula) -> Matches:
+def sweep_matches(
+    truth: Annotations[Geometry], predicted: Annotations[Geometry], found: Sweep, formula: CountFormula
+) -> Matches:
     """The matches of a sweep, whose score is a formula of the counts of each item."""
     bits = found.matched @ (1 << np.arange(len(found.twentieths)))
     # At each level a prediction is in one matched pair at most, so the sum of the bits is their union.

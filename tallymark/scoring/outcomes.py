@@ -7,13 +7,12 @@ with a prediction that is none.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations
-from tallymark.geometry import Labels
+from tallymark.geometry import Geometry, Labels
 from tallymark.scoring.sweep import Sweep, find_pairs
 
 PREDICTION_OUTCOMES = ("hit", "duplicate", "localisation", "class", "background")
@@ -75,7 +74,7 @@ class Outcomes:
         return pl.DataFrame({"side": sides, "outcome": outcomes, "objects": np.concatenate([predictions, truths])})
 
 
-def sweep_outcomes(truth: Annotations[Any], predicted: Annotations[Any], found: Sweep) -> Outcomes:
+def sweep_outcomes(truth: Annotations[Geometry], predicted: Annotations[Geometry], found: Sweep) -> Outcomes:
     """Outcomes of shapes that overlap; of which class a truth must be is for the groups of the sweep to say."""
     near = find_pairs(
         found.truth_shapes, found.predicted_shapes, truth.item, predicted.item, min(LEAST_IOU, found.twentieths[0] / 20)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from tallymark.core.console import as_text, show_table
 from tallymark.core.humanize import plural
 from tallymark.core.options import as_assignments, describe
 from tallymark.data.annotations import Annotations
+from tallymark.geometry import Geometry
 from tallymark.scoring.matches import CountFormula, Matches, sweep_matches
 from tallymark.scoring.outcomes import Outcomes, sweep_outcomes
 from tallymark.scoring.ranked_matches import RankedMatches
@@ -216,7 +217,7 @@ def share(items: np.ndarray) -> float:
 
 
 def item_table(
-    truth: Annotations[Any], predicted: Annotations[Any], score: np.ndarray, **columns: np.ndarray
+    truth: Annotations[Geometry], predicted: Annotations[Geometry], score: np.ndarray, **columns: np.ndarray
 ) -> pl.DataFrame:
     """The per-item table that every rule gives."""
     group = {} if truth.items.group is None else {"group": truth.items.group}
@@ -245,7 +246,7 @@ def threshold_counts(found: Sweep) -> pl.DataFrame:
     )
 
 
-def pair_table(truth: Annotations[Any], predicted: Annotations[Any], found: Sweep) -> pl.DataFrame:
+def pair_table(truth: Annotations[Geometry], predicted: Annotations[Geometry], found: Sweep) -> pl.DataFrame:
     """The pairs matched at any threshold, each once, with the number of thresholds it is matched at."""
     thresholds = found.matched.sum(axis=1)
     pair = np.flatnonzero(thresholds)
@@ -265,8 +266,8 @@ def pair_table(truth: Annotations[Any], predicted: Annotations[Any], found: Swee
 def swept_score(
     challenge: str,
     rule_options: DataclassInstance,
-    truth: Annotations[Any],
-    predicted: Annotations[Any],
+    truth: Annotations[Geometry],
+    predicted: Annotations[Geometry],
     found: Sweep,
     value: np.ndarray,
     classes: pl.DataFrame | None = None,
@@ -292,8 +293,8 @@ def swept_score(
 def counted_score(
     challenge: str,
     rule_options: DataclassInstance,
-    truth: Annotations[Any],
-    predicted: Annotations[Any],
+    truth: Annotations[Geometry],
+    predicted: Annotations[Geometry],
     found: Sweep,
     formula: CountFormula,
     classes: pl.DataFrame | None = None,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from tallymark.data.annotations import Annotations, align_classes
+from tallymark.geometry import Geometry
 from tallymark.scoring.outcomes import Outcomes
 from tallymark.scoring.shares import share
 
@@ -56,13 +56,13 @@ def slice_table(key: SliceKey, outcomes: Outcomes) -> pl.DataFrame:
     return table.filter((pl.col("truths") > 0) | (pl.col("predictions") > 0))
 
 
-def class_key(truth: Annotations[Any], predicted: Annotations[Any]) -> SliceKey | None:
+def class_key(truth: Annotations[Geometry], predicted: Annotations[Geometry]) -> SliceKey | None:
     """By class; None where there are no classes."""
     truth, predicted = align_classes(truth, predicted)
     return SliceKey("class", truth.classes, truth.labels, predicted.labels) if truth.classes else None
 
 
-def item_key(name: str, values: pl.Series, truth: Annotations[Any], predicted: Annotations[Any]) -> SliceKey:
+def item_key(name: str, values: pl.Series, truth: Annotations[Geometry], predicted: Annotations[Geometry]) -> SliceKey:
     """By a value of their item, e.g. its source, day or drive: `values` has one for each item."""
     names = values.cast(pl.String).fill_null("(none)")
     known = names.unique().sort()

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,6 +13,7 @@ import polars as pl
 from tallymark.core.problems import Problems, clip
 from tallymark.data.annotations import Annotations, G
 from tallymark.data.items import Items
+from tallymark.geometry import Geometry
 from tallymark.io.tables import Table, number_text, write_parts
 from tallymark.io.tokens import read_numbers, read_records, split_cell
 from tallymark.submission.dialect import Note, Row
@@ -136,7 +136,9 @@ class PredictionStringColumn:
         """Write one row per item; `values` gives the columns of the records, numbers or text."""
         write_parts(path, (self._rows(part, values(part)) for part in annotations.parts()))
 
-    def _rows(self, annotations: Annotations[Any], values: Sequence[np.ndarray | pl.Series]) -> dict[str, pl.Series]:
+    def _rows(
+        self, annotations: Annotations[Geometry], values: Sequence[np.ndarray | pl.Series]
+    ) -> dict[str, pl.Series]:
         texts = [value if isinstance(value, pl.Series) else number_text(value) for value in values]
         records = pl.select(pl.concat_str(texts, separator=" ")).to_series()
         strings = (

@@ -13,6 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.detector.network import Network
 from tallymark.detector.outputs import Outputs
+from tallymark.geometry import Geometry
 from tallymark.inference.outage import stop_training
 from tallymark.inference.pipeline import Model, infer
 from tallymark.io.media import RESUME
@@ -43,7 +44,7 @@ def as_model(network: Network[Any]) -> Model:
 def as_detector(network: Network[Any], recipe: Recipe) -> Detect:
     """A function that gives the candidates of a network in a catalog."""
 
-    def detect(catalog: Catalog) -> Annotations[Any]:
+    def detect(catalog: Catalog) -> Annotations[Geometry]:
         problems = Problems(EVERY)
         model = as_model(network)
         candidates = infer(catalog, [model], recipe, problems, title="mining hard negatives", how=RESUME)

@@ -12,6 +12,7 @@ from tallymark.core.recipe import Recipe
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import LabelledCatalog
 from tallymark.detector.network import Network
+from tallymark.geometry import Geometry
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.outage import stop_training
 from tallymark.inference.pipeline import infer
@@ -40,7 +41,7 @@ class Evaluator:
         self.rule = rule
         self.problems = Problems(EVERY)
 
-    def predict(self, network: Network[Any]) -> tuple[Candidates, Annotations[Any]]:
+    def predict(self, network: Network[Any]) -> tuple[Candidates, Annotations[Geometry]]:
         """The candidates of a network in every item that can be read, and the truth of these items."""
         self.problems = Problems(EVERY)
         models = [as_model(network)]

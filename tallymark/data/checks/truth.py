@@ -12,7 +12,7 @@ from tallymark.core.problems import Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.catalog import Catalog
 from tallymark.data.checks.media import Inspections, media_sizes
-from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks, Spatial
+from tallymark.geometry import Boxes, Cuboids, Events, Geometry, Labels, Masks, Spatial
 from tallymark.geometry.run_owners import first_collisions
 
 TINY_SIDE = 5 / 1024
@@ -41,7 +41,7 @@ class TruthReport:
     """
 
     catalog: Catalog
-    truth: Annotations[Any]
+    truth: Annotations[Geometry]
     size: np.ndarray
     problems: Problems
 

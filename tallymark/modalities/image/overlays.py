@@ -21,7 +21,7 @@ from tallymark.modalities.gallery import GalleryItem, argmax_where
 MAP_CELLS = 24
 """Rows and columns of the map of object centres."""
 OUTLINES_NOTE = "Annotations are orange; the object of a close-up is blue. Click an image to enlarge it."
-G = TypeVar("G", bound=Geometry)
+G = TypeVar("G", bound=Geometry, contravariant=True)
 
 
 class Overlay(Protocol[G]):
