@@ -46,11 +46,11 @@ class OpenVino:
 
 
 class _Network:
-    """A network for inputs of any size, and the same one for the size of most tiles alone, each compiled once needed.
+    """A network for inputs of any size, and the same one for the size of most tiles, each compiled when it is needed.
 
     With a size that is known, inputs keep the order of their axes in memory: a network for bird's-eye views runs 1.2
-    times as fast, one for images 1.04 to 1.08 times. Which of the two runs an input is decided by its size alone, since
-    their last digits may differ.
+    times as fast, one for images 1.04 to 1.08 times. Which of the two runs an input is decided by its size and the
+    recipe alone, since their last digits may differ.
     """
 
     def __init__(self, core: Any, model: ModelFile, settings: dict[str, Any]) -> None:
@@ -65,9 +65,10 @@ class _Network:
         self._tile_shape = tile_shape
 
     def __call__(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
-        if inputs.shape[1:] != self._tile_shape:
+        shape = inputs.shape[1:]
+        if shape != self._tile_shape:
             return self.compile(None)(inputs)
-        compiled = self.compile(self._tile_shape)
+        compiled = self.compile(shape)
         parts = [compiled(inputs[number : number + 1]) for number in range(len(inputs))]
         return parts[0] if len(parts) == 1 else {name: _concat(parts, name) for name in self._outputs}
 
