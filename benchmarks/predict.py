@@ -77,7 +77,7 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name in given.challenges:
         with tempfile.TemporaryDirectory() as temporary:
-            for work in _works(name, Path(temporary), given.items, given.data):
+            for work in works(name, Path(temporary), given.items, given.data):
                 for runtime in [one for one in get_args(Runtime) if find_spec(one) is not None]:
                     compare(name, work, runtime, fields, given)
 
@@ -98,7 +98,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _works(name: str, folder: Path, items: int | None, data: Path | None) -> Iterator[Work]:
+def works(name: str, folder: Path, items: int | None, data: Path | None) -> Iterator[Work]:
     if data is not None:
         catalog = tallymark.read(name, data).with_media()
         catalog = catalog.select(np.arange(min(len(catalog), items or len(catalog))))

@@ -1,4 +1,4 @@
-"""Importing the package, `--help`, `check` and `score` load no heavy library."""
+"""Importing the package, `--help`, `check` and `score` load no heavy library; workers load only what they need."""
 
 from __future__ import annotations
 
@@ -42,3 +42,9 @@ def test_check_and_score_stay_light(verb: str) -> None:
     )
     assert "polars" in loaded
     assert not loaded & {*HEAVY, "soundfile", "rich"}
+
+
+def test_predictions_and_their_workers_start_without_what_they_may_not_need() -> None:
+    loaded = modules_after("import tallymark.api.export, tallymark.api.exports, tallymark.api.predict")
+    assert "tallymark.inference.job" in loaded
+    assert not loaded & {"torch", "scipy", "soundfile", "onnxruntime", "openvino", "ray"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import label
 
 from tallymark.geometry.masks import Masks
 
@@ -17,6 +16,8 @@ STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 def outlines(masks: Masks, mask: int) -> list[Polygon]:
     """The polygons of one mask, one for each part; parts that touch at a corner only are two."""
+    from scipy.ndimage import label  # it takes a quarter of the start of `predict`, which writes no outlines mostly
+
     bounds = masks.bounds
     if not masks.area[mask]:
         return []

@@ -95,7 +95,9 @@ class InferenceJob:
         return {**vars(self), "sessions": (), "execution": None}
 
     def open(self) -> Callable[[InferenceShard, Advance], ShardReport]:
-        sessions = self.sessions or [Session(path, self.runtime, self.threads) for path in self.models]
+        sessions = self.sessions or [Session(path, self.runtime, self.threads, checked=True) for path in self.models]
+        for session in sessions:
+            session.expect(self.recipe)
         execution = self.execution or sessions[0].execution
         outage = Outage()
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import head_groups_of
+from tallymark.core.recipe import Recipe, head_groups_of
 from tallymark.core.resources import free_cores, keep_freed_memory
 from tallymark.detector.coders import CODERS
 from tallymark.inference.execution import Execution, plan_execution
@@ -32,9 +32,12 @@ class Session:
 
     runtime: the name of the one that runs it; never `auto`, so that another process can be given the same.
     runtime_id: the same with its version and precision. note: why it was chosen, where there was a choice.
+    checked: whether another process has checked the file, so that no runtime but the given one needs to open it.
     """
 
-    def __init__(self, path: Path, runtime: Runtime = "auto", threads: int | None = None) -> None:
+    def __init__(
+        self, path: Path, runtime: Runtime = "auto", threads: int | None = None, *, checked: bool = False
+    ) -> None:
         self.path = path
         keep_freed_memory()
         data = read_model(path)
@@ -42,16 +45,22 @@ class Session:
         self.metadata = ModelMetadata.read(metadata_text(data, KEY), path)
         recipe = self.metadata.recipe
         self.execution = plan_execution(threads or free_cores())
-        opened = self._open(data, self.execution)
         tile, shapes = _trial(self.metadata)
-        self._check_signature(opened, tile, list(shapes))
+        opened = None if checked and runtime != REFERENCE.name else self._open(data, self.execution)
         model = ModelFile(data, opened, tuple(shapes), modality_of(recipe).tile_shape(recipe))
-        self._run = REFERENCE.open(model, self.execution).run
-        self._check_outputs(self(tile.data[None]), shapes)
+        if not checked:
+            self._check_signature(opened, tile, list(shapes))
+            self._run = REFERENCE.open(model, self.execution).run
+            self._check_outputs(self(tile.data[None]), shapes)
         chosen = self._choose(runtime, model)
         self.runtime, self.note = cast(Runtime, chosen.name), chosen.note
         self.runtime_id = chosen.model.runtime_id
         self._run = chosen.model.run
+        self._expect = chosen.model.expect
+
+    def expect(self, recipe: Recipe) -> None:
+        """Get ready for the tiles of a recipe, which may show items at another size than the training did."""
+        self._expect(modality_of(recipe).tile_shape(recipe))
 
     def __call__(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
         try:

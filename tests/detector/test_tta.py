@@ -101,6 +101,14 @@ def test_all_transforms_differ_and_are_in_the_order_of_the_recipe() -> None:
     assert len(tta_transforms(8)) == 8
 
 
+@pytest.mark.parametrize("transform", ALL, ids=str)
+def test_images_are_transformed_as_grids_are(transform: TTATransform) -> None:
+    image = np.random.default_rng(0).integers(0, 256, (6, 9, 3), dtype=np.uint8)[:, 1:]  # a part of a larger one
+    transformed = transform.apply_image(image)
+    assert transformed.flags.c_contiguous
+    np.testing.assert_array_equal(transformed, transform.apply(image))
+
+
 @TASKS
 @TRANSFORMS
 @pytest.mark.parametrize("seed", range(3))

@@ -13,14 +13,17 @@ import pytest
 
 import tallymark
 from tallymark.api.models import find_models
+from tallymark.core.engines.choice import EngineChoice
 from tallymark.core.problems import BadInput, Problem
 from tallymark.data.catalog import Catalog
 from tallymark.inference import session as session_module
 from tallymark.inference.execution import plan_execution
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.predictor import Predictor
-from tallymark.inference.runtimes.choice import Choice
+from tallymark.inference.runtimes.base import OpenModel
+from tallymark.inference.runtimes.choice import RUNTIMES, Choice
 from tallymark.inference.session import Session
+from tests.inference.runtimes.fakes import FakeRuntime
 
 SMALL: dict[str, Any] = {"tta": 1, "image_size": 64}
 
@@ -151,3 +154,27 @@ def test_a_file_that_is_not_a_model_is_refused(content: bytes | None, tmp_path: 
     problem = problem_of(Session, path, threads=1)
     assert (problem.kind, problem.file) == ("bad_model", str(path))
     assert "\n" not in problem.found
+
+
+def test_a_model_that_was_checked_is_opened_by_its_own_runtime_only(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = np.zeros((1, 64, 64, 3), np.uint8)
+    expected = Session(model, "onnxruntime", 1)(shown)
+    found = Session(model, "onnxruntime", 1, checked=True)(shown)
+    assert {name: part.tobytes() for name, part in found.items()} == {
+        name: part.tobytes() for name, part in expected.items()
+    }
+    monkeypatch.setattr(session_module, "open_session", None)
+    monkeypatch.setitem(RUNTIMES, "openvino", FakeRuntime("openvino"))
+    assert Session(model, "openvino", 1, checked=True).runtime_id == "openvino 1.0"
+
+
+def test_sessions_expect_the_size_that_is_shown(model: Path, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected: list[tuple[int, ...]] = []
+    opened = OpenModel(Session(model, "onnxruntime", 1), "fake 1.0", expected.append)
+    monkeypatch.setattr(session_module, "choose", lambda *_: Choice("onnxruntime", opened))
+    predictor = Predictor([model], threads=1)
+    for resolution in (0.5, 0.25):
+        predictor.predict(catalog, tta=1, resolution=resolution, engine=EngineChoice(workers=1))
+    assert expected == [(256, 256, 3), (128, 128, 3)]

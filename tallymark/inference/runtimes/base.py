@@ -20,7 +20,8 @@ The outputs depend neither on the number of threads nor on what else is in a bat
 class ModelFile(NamedTuple):
     """A model as runtimes are given it.
 
-    data: the bytes of the file. session: the same, opened by ONNX Runtime, which has accepted it.
+    data: the bytes of the file. session: the same, opened by ONNX Runtime, which has accepted it; None
+        where another process did that, and another runtime runs it.
     outputs: their names. tile_shape: (height, width, channels) of most inputs.
     """
 
@@ -30,11 +31,19 @@ class ModelFile(NamedTuple):
     tile_shape: tuple[int, ...]
 
 
+def ignore_shape(shape: tuple[int, ...]) -> None:
+    """Do nothing: most runtimes run inputs of all shapes alike."""
+
+
 class OpenModel(NamedTuple):
-    """A model that a runtime has opened. runtime_id: what its outputs depend on, e.g. `openvino 2026.4.1 bf16`."""
+    """A model that a runtime has opened. runtime_id: what its outputs depend on, e.g. `openvino 2026.4.1 bf16`.
+
+    expect: tells it the shape (height, width, channels) of most inputs from now on.
+    """
 
     run: Run
     runtime_id: str
+    expect: Callable[[tuple[int, ...]], None] = ignore_shape
 
 
 class ModelRuntime(Protocol):

@@ -71,7 +71,7 @@ class ImageModality:
 
     def tile_shape(self, recipe: ImageRecipe) -> tuple[int, int, int]:
         """That of a square image."""
-        side = -(-min(recipe.image_size, TILE_SIZE) // BLOCK) * BLOCK
+        side = -(-min(recipe.shown_size, TILE_SIZE) // BLOCK) * BLOCK
         return side, side, 3
 
     def synthetic_tile(self, recipe: ImageRecipe, rng: np.random.Generator) -> np.ndarray:
@@ -79,7 +79,7 @@ class ImageModality:
         return finish(255 * np.stack([fractal(rng, height, width) for _ in range(channels)], axis=2))
 
     def apply_tta(self, grid: np.ndarray, transform: TTATransform, recipe: ImageRecipe) -> np.ndarray:
-        return transform.apply(grid)
+        return transform.apply_image(grid)
 
     def peak_distance(self, recipe: ImageRecipe) -> int:
         return 1
