@@ -57,12 +57,12 @@ def export(network: Network[Any], metadata: ModelMetadata, path: Path, *, half: 
         )
     proto = onnx.load_from_string(exported.getvalue())
     if half:
-        _halve(proto)
+        halve_weights(proto)
     proto.metadata_props.append(onnx.StringStringEntryProto(key=KEY, value=metadata.text()))
     write_bytes(path, proto.SerializeToString())
 
 
-def _halve(proto: ModelProto) -> None:
+def halve_weights(proto: ModelProto) -> None:
     """Store the large weights in half precision, each followed by a cast to single precision."""
     import numpy as np
     from onnx import TensorProto, helper, numpy_helper

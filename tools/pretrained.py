@@ -1,0 +1,42 @@
+"""Pretrained models: the model of a run as that of a challenge, with its weights in half precision.
+
+    python tools/pretrained.py RUN
+
+Writes `model.onnx` into the folder of the challenge that the run was trained for; its card, `model.md`, is written by
+hand. Prints how far the outputs of both models differ on a synthetic tile, so that nothing is lost unseen.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+import tallymark
+from tallymark.inference.run import MODEL, Run
+from tallymark.inference.session import Session
+from tallymark.modalities import modality_of
+from tallymark.training.export import halve_weights
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    [source] = Run(parser.parse_args().run).models
+    before = Session(source, "onnxruntime")
+    proto = onnx.load(source)
+    halve_weights(proto)
+    target = tallymark.challenge(before.metadata.challenge).folder / MODEL
+    target.write_bytes(proto.SerializeToString())
+    after = Session(target, "onnxruntime")
+    recipe = before.metadata.recipe
+    tile = modality_of(recipe).synthetic_tile(recipe, np.random.default_rng(0))[None]
+    outputs = before(tile), after(tile)
+    difference = max(float(np.abs(outputs[0][name] - outputs[1][name]).max()) for name in outputs[0])
+    print(f"{target}: {target.stat().st_size / 1e6:.1f} MB; outputs differ by {difference:.2g} at most")
+
+
+if __name__ == "__main__":
+    main()
