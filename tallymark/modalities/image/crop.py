@@ -111,9 +111,7 @@ def _random_scale(rng: np.random.Generator, recipe: ImageRecipe) -> float:
     return float(np.exp(rng.uniform(-largest, largest)))
 
 
-def _rotated(
-    rng: np.random.Generator, upright: np.ndarray, shapes: ImageGeometry, recipe: ImageRecipe
-) -> np.ndarray:
+def _rotated(rng: np.random.Generator, upright: np.ndarray, shapes: ImageGeometry, recipe: ImageRecipe) -> np.ndarray:
     return _random_rotation(rng, recipe) @ upright if shapes.rotatable else upright
 
 
