@@ -26,6 +26,7 @@ METHODS = {
     "mixup": "mixup: Zhang et al., ICLR 2018",
     "cutmix": "CutMix: Yun et al., ICCV 2019",
     "mosaic": "mosaic: Bochkovskiy et al., YOLOv4, 2020",
+    "copy_paste": "copy-paste: Ghiasi et al., Simple Copy-Paste, CVPR 2021",
     "weight_interpolation": "weight interpolation (WiSE-FT): Wortsman et al., CVPR 2022",
     "spec_augment": "SpecAugment: Park et al., Interspeech 2019",
     "gt_paste": "pasting of objects: Yan et al., SECOND, Sensors 2018",

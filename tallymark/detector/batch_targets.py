@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from tallymark.core.recipe import Recipe
-from tallymark.detector.mask_refinement import FINE, draw_coverage
+from tallymark.detector.mask_refinement import FINE, draw_balance, draw_coverage
 from tallymark.detector.targets import draw_targets
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ class CenterTargets:
     shapes: the true shape of each cell, in cells of the grid. heatmap: (n, classes, height, width), from 0 to 1.
     image, y, x: (m,) image and position of each cell. values: (m, values) as the coder encodes the shape.
     weight: (m,) sums to 1 over the cells of a shape. presence: (n,) 1 where an image has any object.
-    label: (m,) class of each cell. coverage: (n, 1, FINE * height, FINE * width), where the coder predicts it.
+    label: (m,) class of each cell. coverage: (n, 1, FINE * height, FINE * width), where the coder predicts it; balance:
+        weights of its cells, by which all objects count alike.
     """
 
     shapes: Any
@@ -42,6 +43,7 @@ class CenterTargets:
     presence: Tensor
     label: Tensor
     coverage: Tensor | None = None
+    balance: Tensor | None = None
 
     def to(self, device: torch.device, non_blocking: bool = False) -> CenterTargets:
         """All tensors on a device; shapes stay NumPy columns."""
@@ -58,13 +60,14 @@ def center_targets(samples: Sequence[Sample], coder: CenterCoder, classes: int, 
     height, width = (side // recipe.stride for side in samples[0].extent)
     height = 1 if coder.one_dimensional else height
     gain = HEATMAP_GAIN if coder.predicts_coverage else 1.0
-    drawn, shapes, coverages = [], [], []
+    drawn, shapes, coverages, balances = [], [], [], []
     for sample in samples:
         scaled: Any = sample.shapes.scale(1 / recipe.stride)
         footprint = coder.footprint(scaled)
         targets = draw_targets(footprint, sample.label, classes, (height, width), gain)
         if coder.predicts_coverage:
             coverages.append(draw_coverage(footprint.scale(FINE), (FINE * height, FINE * width)))
+            balances.append(draw_balance(footprint.scale(FINE), (FINE * height, FINE * width)))
         drawn.append(targets)
         shapes.append(scaled.take(targets.object))
     joined = shapes[0]
@@ -85,7 +88,10 @@ def center_targets(samples: Sequence[Sample], coder: CenterCoder, classes: int, 
             np.concatenate([sample.label[one.object] for sample, one in zip(samples, drawn, strict=True)])
         ),
     )
-    return replace(result, coverage=torch.from_numpy(np.stack(coverages))) if coverages else result
+    if not coverages:
+        return result
+    coverage, balance = (torch.from_numpy(np.stack(maps)) for maps in (coverages, balances))
+    return replace(result, coverage=coverage, balance=balance)
 
 
 def label_targets(samples: Sequence[Sample], classes: int, recipe: Recipe) -> Tensor:

@@ -103,12 +103,15 @@ def _in_frame_of(angle: Tensor, offset: Tensor) -> tuple[Tensor, Tensor]:
     return offset[:, 0] * cos + offset[:, 1] * sin, offset[:, 1] * cos - offset[:, 0] * sin
 
 
-def bce_dice(logits: Tensor, coverage: Tensor) -> Tensor:
-    """Binary cross-entropy plus Dice loss (Milletari et al. 2016: V-Net), since most cells are not covered."""
-    cross_entropy = functional.binary_cross_entropy_with_logits(logits, coverage)
+def bce_dice(logits: Tensor, coverage: Tensor, weight: Tensor) -> Tensor:
+    """Binary cross-entropy plus Dice loss (Milletari et al. 2016: V-Net), since most cells are not covered.
+
+    weight: of each cell in both.
+    """
+    cross_entropy = functional.binary_cross_entropy_with_logits(logits, coverage, weight)
     probability = logits.sigmoid()
-    intersection = 2 * (probability * coverage).sum() + DICE_SMOOTHING
-    dice = intersection / ((probability**2).sum() + (coverage**2).sum() + DICE_SMOOTHING)
+    intersection = 2 * (weight * probability * coverage).sum() + DICE_SMOOTHING
+    dice = intersection / ((weight * (probability**2 + coverage**2)).sum() + DICE_SMOOTHING)
     return 10 * cross_entropy + 1 - dice
 
 

@@ -33,7 +33,8 @@ class MaskCoder(CenterCoder):
     pixels_per_candidate = 10_000  # refining each candidate takes time
     search: ClassVar[Mapping[str, tuple[float, ...]]] = {
         "nms_iou": (0.3, 0.4, 0.5, 0.6, 0.7),
-        "image_threshold": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8),
+        # Dense near 1: the presence is learned on crops, and is higher in whole images.
+        "image_threshold": (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99),
         "mask_scale": (1.0, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3),
     }
 

@@ -26,6 +26,10 @@ DUPLICATE_IOU = 0.3
 ITERATIONS = 3
 """Of assigning the cells of a component to several rectangles, and fitting these again."""
 NEIGHBOURS = np.ones((3, 3), np.uint8)
+OBJECT_CELLS = 1000.0
+"""Cells that the surroundings of each object count as in the loss of the coverage, however few they are."""
+SURROUNDINGS = 3
+"""Cells around an object that count with it."""
 
 
 def draw_coverage(footprint: RotatedBoxes, shape: tuple[int, int]) -> np.ndarray:
@@ -38,6 +42,19 @@ def draw_coverage(footprint: RotatedBoxes, shape: tuple[int, int]) -> np.ndarray
         row = np.stack(footprint.columns, 1)[k]
         np.maximum(window, _coverage(row, *_cell_centers(left, right, top, bottom)), out=window)
     return coverage
+
+
+def draw_balance(footprint: RotatedBoxes, shape: tuple[int, int]) -> np.ndarray:
+    """(1, height, width): weights of cells in a loss, by which all shapes count alike; 1 far from any shape.
+
+    Without them, the outline of a shape of 20 cells would count as nothing beside one of 2,000.
+    """
+    balance = np.ones((1, *shape), np.float32)
+    for k in range(len(footprint)):
+        left, right = _span(footprint.extents[0], k, shape[1], SURROUNDINGS)
+        top, bottom = _span(footprint.extents[1], k, shape[0], SURROUNDINGS)
+        balance[0, top:bottom, left:right] += OBJECT_CELLS / max((right - left) * (bottom - top), 1)
+    return balance
 
 
 def refine_rectangles(
@@ -174,10 +191,10 @@ def _overlap_1d(center: np.ndarray, side: float) -> np.ndarray:
     return np.clip(np.minimum(center + 0.5, side / 2) - np.maximum(center - 0.5, -side / 2), 0, 1)
 
 
-def _span(extent: Extent, k: int, size: int) -> tuple[int, int]:
-    """The first cell that shape k may cover, and the one after the last."""
+def _span(extent: Extent, k: int, size: int, margin: int = 1) -> tuple[int, int]:
+    """The first cell within a margin of shape k, and the one after the last."""
     center = float(extent.centre[k])
-    half = float(extent.half[k]) + 1
+    half = float(extent.half[k]) + margin
     first = int(np.clip(np.floor(center - half), 0, size))
     return first, max(int(np.clip(np.ceil(center + half), 0, size)), first)
 

@@ -114,9 +114,9 @@ class CenterDetector(Network[CenterTargets]):
             "quality": (quality_loss * targets.weight).sum() / count,
             "presence": PRESENCE_WEIGHT * functional.binary_cross_entropy_with_logits(presence, targets.presence),
         }
-        if targets.coverage is None:
+        if targets.coverage is None or targets.balance is None:
             return terms
-        return terms | {"cover": bce_dice(outputs["cover"].float(), targets.coverage)}
+        return terms | {"cover": bce_dice(outputs["cover"].float(), targets.coverage, targets.balance)}
 
     @torch.no_grad()
     def init_from_targets(self, targets: CenterTargets) -> None:

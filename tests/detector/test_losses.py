@@ -82,9 +82,23 @@ def test_bce_dice_is_lowest_for_the_true_coverage() -> None:
     coverage = torch.zeros(1, 1, 8, 8)
     coverage[..., 2:5, 1:7] = 1
     right, wrong = 40 * coverage - 20, 20 - 40 * coverage
-    assert float(bce_dice(right, coverage)) == pytest.approx(0, abs=1e-4)
-    assert float(bce_dice(wrong, coverage)) > 100
-    assert float(bce_dice(torch.full((1, 1, 8, 8), -20.0), torch.zeros(1, 1, 8, 8))) == pytest.approx(0, abs=1e-4)
+    alike = torch.ones(1, 1, 8, 8)
+    assert float(bce_dice(right, coverage, alike)) == pytest.approx(0, abs=1e-4)
+    assert float(bce_dice(wrong, coverage, alike)) > 100
+    assert float(bce_dice(torch.full((1, 1, 8, 8), -20.0), 0 * alike, alike)) == pytest.approx(0, abs=1e-4)
+
+
+def test_bce_dice_counts_cells_by_their_weight() -> None:
+    coverage = torch.zeros(1, 1, 8, 8)
+    coverage[..., :2, :2] = 1
+    missed = torch.full((1, 1, 8, 8), -3.0)
+    missed[..., 4:, 4:] = 3.0
+    weight = torch.ones(1, 1, 8, 8)
+    plain = float(bce_dice(missed, coverage, weight))
+    weight[..., 4:, 4:] = 0
+    assert float(bce_dice(missed, coverage, weight)) < plain - 1
+    weight[..., :2, :2] = 10
+    assert float(bce_dice(missed, coverage, weight)) > plain
 
 
 def test_trimmed_mean_ignores_the_largest() -> None:

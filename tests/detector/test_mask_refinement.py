@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from tallymark.detector.mask_refinement import draw_coverage, refine_rectangles
+from tallymark.detector.mask_refinement import OBJECT_CELLS, draw_balance, draw_coverage, refine_rectangles
 from tallymark.geometry import RotatedBoxes
 from tallymark.geometry.rectangles import fill_rectangles
 
@@ -50,6 +50,17 @@ def test_coverage_of_rotated_shapes_is_that_of_their_pixels() -> None:
     coverage = draw_coverage(large.scale(0.25), SHAPE)[0]
     assert np.abs(coverage - pooled).max() < 0.3
     assert coverage.sum() == pytest.approx(pooled.sum(), rel=0.03)
+
+
+def test_all_shapes_count_alike() -> None:
+    small, large = (RotatedBoxes.of([row]) for row in ([10.0, 10, 6, 2, 0.3], [40.0, 40, 30, 12, 0.3]))
+    alone = [float((draw_balance(shape, SHAPE) - 1).sum()) for shape in (small, large)]
+    assert alone == pytest.approx([OBJECT_CELLS, OBJECT_CELLS], rel=1e-4)
+    both = draw_balance(small.concat(large), SHAPE)[0]
+    assert both[10, 10] > 3 * both[40, 40] > 3
+    assert both[60, 5] == 1
+    assert (draw_balance(RotatedBoxes.of([]), SHAPE) == 1).all()
+    assert np.isfinite(draw_balance(RotatedBoxes.of([[-90.0, 5, 8, 3, 0]]), SHAPE)).all()
 
 
 @pytest.mark.parametrize("blur", [0.0, 0.8])

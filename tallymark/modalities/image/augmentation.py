@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from tallymark.modalities.image.copy_paste import paste_objects
 from tallymark.modalities.image.crop import random_crop
 from tallymark.modalities.image.mixing import cutmix, mixup, mosaic
 from tallymark.modalities.image.photometric import photometric_distort
@@ -17,7 +18,14 @@ Load = Callable[[int], ImageSample]
 
 
 def augment_image(
-    rng: np.random.Generator, load: Load, index: int, count: int, recipe: ImageRecipe, *, mix: bool = True
+    rng: np.random.Generator,
+    load: Load,
+    index: int,
+    count: int,
+    recipe: ImageRecipe,
+    *,
+    mix: bool = True,
+    donors: Sequence[int] | np.ndarray = (),
 ) -> ImageSample:
     """A random square crop of `recipe.crop_size` pixels of image `index`, augmented as the recipe says.
 
@@ -25,9 +33,12 @@ def augment_image(
     ----------
     load: returns each of the `count` images at the network's resolution, all with one class of shapes; images other
         than `index` are loaded only to be mixed in.
-    mix: with mosaic, mixup and cutmix.
+    mix: with mosaic, mixup, cutmix and pasted objects.
+    donors: numbers of the images that have objects to paste.
     """
     crop = _mixed_crop(rng, load, index, count, recipe) if mix else _square_crop(rng, load(index), recipe)
+    if mix and recipe.copy_paste and len(donors):
+        crop = paste_objects(rng, crop, lambda: load(int(rng.choice(donors))), recipe)
     return replace(crop, data=np.ascontiguousarray(photometric_distort(rng, crop.data, recipe)))
 
 

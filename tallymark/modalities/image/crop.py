@@ -5,6 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
+from tallymark.geometry import ImageGeometry
 from tallymark.geometry.affine import transform_extents
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.sample import ImageSample
@@ -52,7 +53,7 @@ def crop_matrix(
     An image smaller than the crop lies anywhere in it. Without scale and rotation, pixels are mapped to pixels.
     """
     upright = _random_orientation(rng, recipe) * _random_scale(rng, recipe)
-    linear = _random_rotation(rng, recipe) @ upright if sample.shapes.rotatable else upright
+    linear = _rotated(rng, upright, sample.shapes, recipe)
     matrix = np.column_stack([linear, np.zeros(2)])
     rows, columns = sample.data.shape[:2]
     centre = linear @ (columns / 2, rows / 2)
@@ -67,6 +68,11 @@ def crop_matrix(
             low, high = (near, far) if max(low, near) > min(high, far) + 1 else (max(low, near), min(high, far))
         matrix[axis, 2] = -_random_integer(rng, low, high)
     return matrix
+
+
+def random_linear(rng: np.random.Generator, shapes: ImageGeometry, recipe: ImageRecipe) -> np.ndarray:
+    """A (2, 2) matrix of random flips, scale and, if the shapes allow it, rotation."""
+    return _rotated(rng, _random_orientation(rng, recipe) * _random_scale(rng, recipe), shapes, recipe)
 
 
 def resized_crop_matrix(
@@ -103,6 +109,10 @@ def _random_orientation(rng: np.random.Generator, recipe: ImageRecipe) -> np.nda
 def _random_scale(rng: np.random.Generator, recipe: ImageRecipe) -> float:
     largest = abs(np.log(recipe.scale_jitter))
     return float(np.exp(rng.uniform(-largest, largest)))
+
+
+def _rotated(rng: np.random.Generator, upright: np.ndarray, shapes: ImageGeometry, recipe: ImageRecipe) -> np.ndarray:
+    return _random_rotation(rng, recipe) @ upright if shapes.rotatable else upright
 
 
 def _random_rotation(rng: np.random.Generator, recipe: ImageRecipe) -> np.ndarray:

@@ -38,10 +38,12 @@ class ImageDataset(CachedDataset[ResizedImage]):
 
     def sample(self, rng: np.random.Generator, item: int, *, mix: bool) -> ImageSample:
         """A crop of an image; one that is to show an object is taken from an image that has any."""
-        if not len(self.positive_items) or rng.random() >= self.recipe.positive_crops:
-            return augment_image(rng, self.load_sample, item, len(self), self._random_crops, mix=mix)
-        item = item if self.truth.counts[item] else int(rng.choice(self.positive_items))
-        return augment_image(rng, self.load_sample, item, len(self), self._positive_crops, mix=mix)
+        positives = self.positive_items
+        recipe = self._random_crops
+        if len(positives) and rng.random() < self.recipe.positive_crops:
+            recipe = self._positive_crops
+            item = item if self.truth.counts[item] else int(rng.choice(positives))
+        return augment_image(rng, self.load_sample, item, len(self), recipe, mix=mix, donors=positives)
 
     def load_sample(self, item: int) -> ImageSample:
         """A whole image with its objects; in place of one that cannot be read, the next that can."""

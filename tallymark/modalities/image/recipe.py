@@ -26,6 +26,7 @@ class ImageRecipe(Recipe):
     rotate_degrees: maximum rotation by any angle (not for boxes). color_jitter: strength of colour and tone changes.
     grayscale, blur, noise, jpeg: probability of each.
     mosaic: probability that a crop is put together from four. mixup, cutmix: probability of mixing with another.
+    copy_paste: mean number of objects pasted into a crop from other images.
     """
 
     modality: ClassVar[str] = "image"
@@ -47,6 +48,7 @@ class ImageRecipe(Recipe):
     mosaic: Fraction = training(0.0)
     mixup: Fraction = training(0.0)
     cutmix: Fraction = training(0.0)
+    copy_paste: NonNegativeFloat = training(0.0, most=100)
 
     @property
     def shown_size(self) -> int:
