@@ -12,7 +12,7 @@ from tallymark.core.problems import Problem, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge
 from tallymark.detector.coders import CODERS
-from tallymark.detector.published import published_package
+from tallymark.detector.published import published_backbones, published_package
 from tallymark.inference.run import Run, version_of
 
 ACKNOWLEDGEMENTS = "ACKNOWLEDGEMENTS.md"
@@ -104,8 +104,11 @@ def _weights(source: str, backbone: str) -> list[str]:
     if source == "none":
         return ["none: trained from random weights"]
     if source == "imagenet":
-        package = published_package(backbone)
-        return [IMAGENET.format(backbone=backbone, package=package, version=version_of(package))]
+        packages = {name: published_package(name) for name in published_backbones(backbone)}
+        return [
+            IMAGENET.format(backbone=name, package=package, version=version_of(package))
+            for name, package in packages.items()
+        ]
     earlier = Path(source) / ACKNOWLEDGEMENTS
     kind = "weights of an earlier run" if Path(source).is_dir() else "add its licence and citation"
     text = earlier.read_text(encoding="utf-8") if earlier.is_file() else ""

@@ -16,7 +16,9 @@ from tallymark.core.outputs import write_text
 from tallymark.core.problems import BadInput, Problem, nearest
 
 Task = Literal["boxes", "masks", "labels", "events", "cuboids"]
-Backbone = Literal["mini_resnet", "efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2"]
+Backbone = Literal[
+    "mini_resnet", "efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2", "efficientnet_lite012"
+]
 Stage = Literal["training", "model", "prediction", "postprocessing"]
 T = TypeVar("T")
 
@@ -55,7 +57,7 @@ class Recipe:
     task: what is predicted: `boxes`, `masks`, `labels` of whole images, `events` in recordings, or `cuboids` in lidar
         sweeps. It belongs to the challenge: `train` does not change it.
     backbone: `mini_resnet` (residual blocks), or `efficientnet_lite0`, `_lite1` or `_lite2`, each larger than the one
-        before, for which `weights=imagenet` exists.
+        before, for which `weights=imagenet` exists; `efficientnet_lite012` is all three side by side.
     weights: initial weights: `none` (random), `imagenet`, the path of a state dict, or a run. From a run of the same
         architecture, neck and head are loaded too.
     width: channels of the first stage of `mini_resnet`. depth: its blocks per stage.

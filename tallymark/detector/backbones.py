@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, Self, cast
 
+import torch
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from tallymark.core.problems import BadInput, Problem
+from tallymark.detector.published import published_backbones
 from tallymark.detector.receptive_field import (
     BLOCK_CONVOLUTIONS,
     KERNEL_SIZE,
@@ -48,6 +51,11 @@ class Backbone(nn.Module):
             if number in self.out_stages:
                 outputs.append(features)
         return outputs
+
+    @property
+    def parts(self) -> Sequence[Backbone]:
+        """The networks with published weights of their own that it consists of."""
+        return [self]
 
     def freeze(self, count: int) -> None:
         """Exclude the first stages from training, their batch statistics included."""
@@ -228,6 +236,31 @@ def _multiple_of_8(channels: float) -> int:
     return int(channels + 4) // 8 * 8
 
 
+class SideBySide(Backbone):
+    """Several backbones with the same strides, whose features are put together: an ensemble with one head."""
+
+    def __init__(self, branches: Sequence[Backbone]) -> None:
+        super().__init__()
+        self.branches = nn.ModuleList(branches)
+        self.channels = tuple(map(sum, zip(*(branch.channels for branch in branches), strict=True)))
+
+    @property
+    def parts(self) -> Sequence[Backbone]:
+        return cast("Sequence[Backbone]", self.branches)
+
+    @property
+    def stages(self) -> nn.ModuleList:  # type: ignore[override]  # the stages of each
+        return self.parts[0].stages
+
+    def forward(self, inputs: Tensor) -> list[Tensor]:
+        return [torch.cat(level, 1) for level in zip(*(part(inputs) for part in self.parts), strict=True)]
+
+    def freeze(self, count: int) -> None:
+        for part in self.parts:
+            part.freeze(count)
+        self.frozen_stages = count
+
+
 def make_backbone(
     name: str, width: int, depth: int, *, in_channels: int = 3, top: bool = False, one_dimensional: bool = False
 ) -> Backbone:
@@ -236,7 +269,8 @@ def make_backbone(
     if name == "mini_resnet":
         backbone = MiniResNet(width, depth, in_channels=in_channels, one_dimensional=one_dimensional)
     elif in_channels == 3:
-        backbone = EfficientNetLite(name, top=top)
+        branches = [EfficientNetLite(one, top=top) for one in published_backbones(name)]
+        backbone = branches[0] if len(branches) == 1 else SideBySide(branches)
     else:
         expected = "mini_resnet, for all inputs but images"
         raise BadInput(Problem("bad_option", "recipe", f"backbone={name}", expected, "give backbone=mini_resnet"))

@@ -41,11 +41,15 @@ def load_weights(network: nn.Module, backbone: Backbone, source: str) -> bool:
 def load_backbone(backbone: Backbone, source: str) -> dict[str, Tensor]:
     """Load a backbone from `source`: `none`, `imagenet`, the path of a state dict, or the folder of a run.
 
-    Returns the whole state dict, of which the backbone may be a part only.
+    Returns the whole state dict of a file or run, of which the backbone may be a part only.
     """
-    if source == "none":
+    if source == "imagenet":
+        for part in backbone.parts:
+            path = _published(part)
+            _load(part, read_state(path), path)
+    if source in ("none", "imagenet"):
         return {}
-    path = _published(backbone) if source == "imagenet" else Path(source)
+    path = Path(source)
     state = read_state(weights_of_run(path) if path.is_dir() else path)
     inner = {name.removeprefix("backbone."): value for name, value in state.items() if name.startswith("backbone.")}
     _load(backbone, inner or state, path)

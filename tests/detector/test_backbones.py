@@ -64,6 +64,30 @@ def test_larger_networks_have_more_blocks_and_channels() -> None:
     assert [one.channels for one in made] == [(24, 40, 112, 320), (24, 40, 112, 320), (24, 48, 120, 352)]
 
 
+def test_backbones_side_by_side_put_their_features_together() -> None:
+    both = make_backbone("efficientnet_lite012", 0, 0, top=True).eval()
+    given = images(1, 32, 64)
+    with torch.inference_mode():
+        apart = [part(given) for part in both.parts]
+        together = both(given)
+    assert [part.shape[1] for part in together] == list(both.channels) == [72, 128, 344, 3840]
+    for level, features in enumerate(together):
+        assert torch.equal(features, torch.cat([one[level] for one in apart], 1))
+
+
+def test_backbones_side_by_side_are_frozen_alike() -> None:
+    network = make_network(ImageRecipe().replace(task="labels", backbone="efficientnet_lite012", frozen_stages=6), 3)
+    backbone = network.backbone
+    network.train()
+    assert (backbone.frozen_stages, len(backbone.stages)) == (6, 9)
+    for part in backbone.parts:
+        trained = [number for number, stage in enumerate(part.stages) if stage.training]
+        assert trained == [6, 7, 8]
+        assert [number for number, stage in enumerate(part.stages) if next(stage.parameters()).requires_grad] == trained
+    with pytest.raises(BadInput, match="frozen_stages=10, expected at most 9"):
+        backbone.freeze(10)
+
+
 def test_bytes_are_normalized() -> None:
     given: list[torch.Tensor] = []
     backbone = make_backbone("efficientnet_lite0", 0, 0).eval()

