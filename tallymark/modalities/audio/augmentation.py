@@ -40,8 +40,10 @@ def paste_call(
 
 
 def augment_spectrogram(rng: np.random.Generator, clip: np.ndarray, recipe: AudioRecipe) -> np.ndarray:
-    """A spectral tilt, and a masked stretch of time or frequency (Park et al. 2019: SpecAugment)."""
+    """A change of pitch, a spectral tilt, and a masked stretch of time or frequency (Park et al. 2019: SpecAugment)."""
     bins, width = clip.shape
+    if recipe.pitch_shift:
+        clip = shift_pitch(clip, 1 + rng.uniform(-recipe.pitch_shift, recipe.pitch_shift), recipe)
     if recipe.spectral_tilt_db:
         slope = np.linspace(-0.5, 0.5, bins, dtype=np.float32)[:, None]
         clip = clip + np.float32(rng.uniform(-recipe.spectral_tilt_db, recipe.spectral_tilt_db) / DECIBELS) * slope
@@ -55,3 +57,11 @@ def augment_spectrogram(rng: np.random.Generator, clip: np.ndarray, recipe: Audi
             longest = max(round(MAX_MASKED_SECONDS / recipe.hop_seconds), 2)
             clip[:, first : first + int(rng.integers(1, longest))] = 0
     return np.ascontiguousarray(clip, np.float32)
+
+
+def shift_pitch(clip: np.ndarray, factor: float, recipe: AudioRecipe) -> np.ndarray:
+    """A clip (bins, frames) with all frequencies multiplied by a factor; at the edges, the nearest bins are mirrored."""
+    bins = len(clip)
+    lowest = recipe.fmin * recipe.window_seconds
+    source = np.rint((lowest + np.arange(bins)) / factor - lowest).astype(np.int64)
+    return clip[np.clip(bins - 1 - np.abs(bins - 1 - np.abs(source)), 0, bins - 1)]
