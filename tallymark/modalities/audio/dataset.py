@@ -69,6 +69,8 @@ class AudioDataset(CachedDataset[np.ndarray]):
         """A clip with a call, with a hard negative, or from anywhere; `item` does not matter."""
         recipe = self.recipe
         clip, time = self.draw_clip(rng)
+        if rng.random() < recipe.reversed_negatives:
+            clip, time = clip[:, ::-1], time[:0]
         if mix and rng.random() < recipe.call_mix and len(self.item):
             call = int(rng.integers(len(self.item)))
             clip, time = paste_call(rng, clip, time, *self.call(call), recipe)
