@@ -8,6 +8,8 @@ from tallymark.modalities.audio.recipe import AudioRecipe
 
 DECIBELS = 4.0
 """Decibels per unit of a normalised spectrogram, about the standard deviation of noise."""
+MIN_PASTED = 1.5
+"""Level from which a part of a call is pasted: less is mostly the noise around it."""
 MAX_MASKED_BINS = 8
 MAX_MASKED_SECONDS = 0.4
 
@@ -23,7 +25,8 @@ def paste_call(
     """A clip (bins, frames) with a call from elsewhere at a random gain, if there is room between its own calls.
 
     time: of the calls in the clip, in frames. center: of the pasted call, in frames of its own spectrogram, which may
-    be cut off where its recording begins or ends. Levels are logarithms, so that the louder one of both remains.
+    be cut off where its recording begins or ends. Levels are logarithms, so that the louder one of both remains; the
+    noise around the call is not pasted, which would tell where it is.
     """
     width = clip.shape[1]
     length = call.shape[1]
@@ -35,13 +38,16 @@ def paste_call(
         return clip, time
     gain = rng.uniform(recipe.mix_gain_low_db, recipe.mix_gain_high_db) / DECIBELS
     mixed = clip.copy()
-    mixed[:, start : start + length] = np.maximum(mixed[:, start : start + length], call + gain)
+    window = mixed[:, start : start + length]
+    np.maximum(window, call + gain, out=window, where=call >= MIN_PASTED)
     return mixed, np.append(time, pasted_time)
 
 
 def augment_spectrogram(rng: np.random.Generator, clip: np.ndarray, recipe: AudioRecipe) -> np.ndarray:
-    """A spectral tilt, and a masked stretch of time or frequency (Park et al. 2019: SpecAugment)."""
+    """A change of pitch, a spectral tilt, and a masked stretch of time or frequency (Park et al. 2019: SpecAugment)."""
     bins, width = clip.shape
+    if recipe.pitch_shift:
+        clip = shift_pitch(clip, 1 + rng.uniform(-recipe.pitch_shift, recipe.pitch_shift), recipe)
     if recipe.spectral_tilt_db:
         slope = np.linspace(-0.5, 0.5, bins, dtype=np.float32)[:, None]
         clip = clip + np.float32(rng.uniform(-recipe.spectral_tilt_db, recipe.spectral_tilt_db) / DECIBELS) * slope
@@ -55,3 +61,11 @@ def augment_spectrogram(rng: np.random.Generator, clip: np.ndarray, recipe: Audi
             longest = max(round(MAX_MASKED_SECONDS / recipe.hop_seconds), 2)
             clip[:, first : first + int(rng.integers(1, longest))] = 0
     return np.ascontiguousarray(clip, np.float32)
+
+
+def shift_pitch(clip: np.ndarray, factor: float, recipe: AudioRecipe) -> np.ndarray:
+    """A clip (bins, frames) with all frequencies multiplied by a factor; what is missing at an edge is mirrored."""
+    bins = len(clip)
+    lowest = round(recipe.fmin * recipe.window_seconds)
+    source = np.rint((lowest + np.arange(bins)) / factor - lowest).astype(np.int64)
+    return clip[np.clip(bins - 1 - np.abs(bins - 1 - np.abs(source)), 0, bins - 1)]

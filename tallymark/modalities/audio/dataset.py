@@ -50,13 +50,11 @@ class AudioDataset(CachedDataset[np.ndarray]):
         events: Events = self.truth.shapes
         length = np.full(len(events), np.nan) if events.length is None else events.length
         length = np.where(np.isfinite(length), length, CALL_SECONDS) / recipe.hop_seconds
-        frame = events.time / recipe.hop_seconds
         self.frames = np.array([self.load_spectrogram(item).shape[1] for item in range(len(self.catalog))])
         self.readable = np.flatnonzero(self.frames >= 1)
         if not len(self.readable):
             raise BadInput(self.problems)
-        if events.weak:  # somewhere in its recording: guessed to be in the middle
-            frame = self.frames[self.truth.item] / 2
+        frame = self.event_frames()
         kept = self.frames[self.truth.item] > frame
         self.item = self.truth.item[kept]
         self.frame = frame[kept]
@@ -70,20 +68,28 @@ class AudioDataset(CachedDataset[np.ndarray]):
     def sample(self, rng: np.random.Generator, item: int, *, mix: bool) -> Sample:
         """A clip with a call, with a hard negative, or from anywhere; `item` does not matter."""
         recipe = self.recipe
-        position = self._draw_position(rng)
-        clip, time = self._cut(position.recording, int(position.frame - rng.uniform(0.1, 0.9) * self.width))
-        if self.truth.weak:
-            clip, time = self._fill(rng, position.recording, clip, time)
-        if mix and rng.random() < recipe.call_mix and len(self.item) and not self.truth.weak:
+        clip, time = self.draw_clip(rng)
+        if rng.random() < recipe.reversed_negatives:
+            clip, time = clip[:, ::-1], time[:0]
+        if mix and rng.random() < recipe.call_mix and len(self.item):
             call = int(rng.integers(len(self.item)))
             clip, time = paste_call(rng, clip, time, *self.call(call), recipe)
         clip = augment_spectrogram(rng, clip, recipe)
         return Sample(clip[..., None], Events(time), np.zeros(len(time), np.int64), np.ones(len(time)))
 
-    def _draw_position(self, rng: np.random.Generator) -> Position:
+    def event_frames(self) -> np.ndarray:
+        """When the annotated events are, in frames."""
+        frame: np.ndarray = self.truth.shapes.time / self.recipe.hop_seconds
+        return frame
+
+    def draw_clip(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """A clip (bins, width) of a recording, and the times of the calls in it, in frames."""
+        return self.cut_around(rng, self.draw_position(rng, self.recipe.positive_crops))
+
+    def draw_position(self, rng: np.random.Generator, positives: float) -> Position:
+        """A call, with the probability `positives`, a hard negative, or anywhere."""
         hard_negatives = self.hard_negatives  # which another thread may replace
-        draw = rng.random()
-        if draw < self.recipe.positive_crops and len(self.item):
+        if rng.random() < positives and len(self.item):
             call = int(rng.integers(len(self.item)))
             return Position(int(self.item[call]), float(self.frame[call]))
         if rng.random() < self.recipe.hard_negatives and len(hard_negatives):
@@ -93,33 +99,15 @@ class AudioDataset(CachedDataset[np.ndarray]):
         recording = int(self.readable[rng.choice(len(self.readable), p=share)])
         return Position(recording, float(rng.uniform(0, self.frames[recording])))
 
-    def _cut(self, recording: int, start: int) -> tuple[np.ndarray, np.ndarray]:
-        """A clip (bins, width) from a frame on, and the times of the calls in it, in frames."""
-        whole = self.load_spectrogram(recording)
+    def cut_around(self, rng: np.random.Generator, position: Position) -> tuple[np.ndarray, np.ndarray]:
+        """A clip (bins, width) with this position in it, and the times of the calls in it, in frames."""
+        whole = self.load_spectrogram(position.recording)
+        start = int(position.frame - rng.uniform(0.1, 0.9) * self.width)
         start = int(np.clip(start, 0, max(whole.shape[1] - self.width, 0)))
         clip = whole[:, start : start + self.width].astype(np.float32)
-        time = self.frame[self.item == recording] - start
+        time = self.frame[self.item == position.recording] - start
         time = time[(time >= 0) & (time < self.width)]
         return np.pad(clip, ((0, 0), (0, self.width - clip.shape[1]))), time
-
-    def _fill(
-        self, rng: np.random.Generator, recording: int, clip: np.ndarray, time: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """A clip that is shorter than the window, followed by others, each of them whole, and the times of their calls.
-
-        Without them most of the window would be padding.
-        """
-        end = int(self.frames[recording])
-        while end < self.width:
-            other = self._draw_position(rng).recording
-            length = int(self.frames[other])
-            if end + length > self.width:
-                break
-            more, times = self._cut(other, 0)
-            clip[:, end : end + length] = more[:, :length]
-            time = np.concatenate([time, times + end])
-            end += length
-        return clip, time
 
     def call(self, number: int) -> tuple[np.ndarray, float]:
         """The spectrogram of a call with a margin, and the frame of its centre therein."""

@@ -82,9 +82,11 @@ class AudioModality:
         return GridEncoder(1)
 
     def dataset(self, catalog: Catalog, recipe: AudioRecipe) -> Dataset:
+        from tallymark.modalities.audio.clip_dataset import ClipDataset
         from tallymark.modalities.audio.dataset import AudioDataset
 
-        return AudioDataset(catalog, recipe)
+        weak = catalog.with_truth().truth.weak
+        return ClipDataset(catalog, recipe) if weak else AudioDataset(catalog, recipe)
 
     def fingerprint(self, catalog: Catalog, item: int, recipe: AudioRecipe) -> list[object]:
         return [catalog.items.ids[item], fingerprint_file(catalog.path(item))]

@@ -24,7 +24,10 @@ class AudioRecipe(Recipe):
     -----
     clip_seconds: length of training clips, a multiple of 16 frames. positive_crops: share placed on a call.
     hard_negatives: share of the others that are placed on a false positive of an earlier checkpoint.
+    reversed_negatives: probability of playing a clip backwards, where its calls are no calls any more: only for calls
+        that rise or fall.
     call_mix: probability of mixing in a call from elsewhere, at a gain from mix_gain_low_db to mix_gain_high_db.
+    pitch_shift: maximum change of all frequencies, as a share of them.
     spectral_tilt_db: maximum change of level between the lowest and the highest bin.
     spec_augment: probability of masking a stretch of time or of frequency.
     min_event_gap: minimum seconds between two predicted events.
@@ -48,9 +51,11 @@ class AudioRecipe(Recipe):
     clip_seconds: float = training(8.192, most=3_600)
     positive_crops: Fraction = training(0.5)
     hard_negatives: Fraction = training(0.5)
+    reversed_negatives: Fraction = training(0.0)
     call_mix: Fraction = training(0.3)
     mix_gain_low_db: AnyFloat = training(-10.0, least=-100, most=100)
     mix_gain_high_db: AnyFloat = training(6.0, least=-100, most=100)
+    pitch_shift: Fraction = training(0.0)
     spectral_tilt_db: NonNegativeFloat = training(6.0, most=100)
     spec_augment: Fraction = training(0.3)
     min_event_gap: float = prediction(1.0, most=86_400)

@@ -27,7 +27,9 @@ MIN_STD = 0.2
 MIN_LEVEL, MAX_LEVEL = -3.0, 8.0
 """Levels are clipped to this range."""
 BACKGROUND_STEP = 4
-"""The background is estimated from every fourth frame: those between share most of their samples."""
+"""The background is estimated from every fourth frame of a whole block: those between share most of their samples."""
+NOISE_MAD = 0.767
+"""MAD of the logarithm of the power of Gaussian noise: that of an exponential distribution."""
 
 
 @dataclass(frozen=True)
@@ -124,14 +126,15 @@ def background_normalize(blocks: Iterator[np.ndarray], config: SpectrogramConfig
     """Each block minus the background of its bins, divided by the background's standard deviation.
 
     The background is the median over the medians of the surrounding blocks. A call in one of them, or the onset of a
-    passing ship, does not move it, while another recorder, site or season does.
+    passing ship, does not move it, while another recorder, site or season does. A clip that is shorter than a block
+    has too few frames for a standard deviation, which is near that of Gaussian noise: the shorter, the nearer.
     """
     waiting: deque[np.ndarray] = deque()
     statistics: deque[np.ndarray] = deque()
     position = 0  # of the block that is normalised next, among those whose statistics are kept
     for block in blocks:
         waiting.append(block)
-        statistics.append(_median_and_mad(block[:, ::BACKGROUND_STEP]))
+        statistics.append(_background(block, 1.0 if statistics else block.shape[1] / config.norm_block))
         if len(statistics) - position > config.norm_context:
             yield _normalize(waiting.popleft(), statistics)
             position += 1
@@ -144,6 +147,12 @@ def background_normalize(blocks: Iterator[np.ndarray], config: SpectrogramConfig
         if position > config.norm_context:
             statistics.popleft()
             position -= 1
+
+
+def _background(block: np.ndarray, share: float) -> np.ndarray:
+    """(2, bins): median and MAD of each bin. share: of a whole block that a recording has."""
+    median, mad = _median_and_mad(block[:, :: BACKGROUND_STEP if share == 1 else 1])
+    return np.stack([median, share * mad + (1 - share) * np.float32(NOISE_MAD)])
 
 
 def _median_and_mad(block: np.ndarray) -> np.ndarray:

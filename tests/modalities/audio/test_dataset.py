@@ -10,7 +10,7 @@ import torch
 
 import tallymark
 from tallymark.core.problems import BadInput
-from tallymark.modalities.audio.augmentation import augment_spectrogram, paste_call
+from tallymark.modalities.audio.augmentation import augment_spectrogram, paste_call, shift_pitch
 from tallymark.modalities.audio.dataset import AudioDataset
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.training.adapter import as_detector
@@ -18,6 +18,7 @@ from tallymark.training.network import make_network
 from tests.sets import copy_of
 
 RECIPE = AudioRecipe().replace(width=4, neck=8, clip_seconds=4.096)
+STILL = RECIPE.replace(call_mix=0, spectral_tilt_db=0, spec_augment=0, pitch_shift=0, reversed_negatives=0)
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +27,7 @@ def recordings(sets: Path) -> AudioDataset:
 
 
 def test_clips_hold_the_calls_of_their_time(recordings: AudioDataset) -> None:
-    source = AudioDataset(
-        recordings.catalog, RECIPE.replace(call_mix=0, spectral_tilt_db=0, spec_augment=0, positive_crops=1)
-    )
+    source = AudioDataset(recordings.catalog, STILL.replace(positive_crops=1))
     whole = [source.load_spectrogram(recording) for recording in range(len(source.catalog))]
     for number in range(20):
         clip = source.sample(np.random.default_rng(number), 0, mix=True)
@@ -88,12 +87,50 @@ def test_a_call_that_is_cut_off_is_pasted_by_its_center(recordings: AudioDataset
     assert mixed[0].argmax() == time[0]
 
 
+def test_only_what_stands_out_of_the_noise_is_pasted() -> None:
+    call = np.full((96, 30), -1.0, np.float32)
+    call[40:44] = 5
+    still = RECIPE.replace(mix_gain_high_db=0, mix_gain_low_db=0)
+    mixed, time = paste_call(
+        np.random.default_rng(0), np.full((96, 128), -2.0, np.float32), np.empty(0), call, 15.0, still
+    )
+    assert len(time) == 1
+    assert sorted(np.unique(mixed)) == [-2, 5]
+    assert (mixed == 5).sum() == 4 * 30
+
+
+def test_a_clip_played_backwards_has_no_calls(recordings: AudioDataset) -> None:
+    forwards, backwards = (
+        AudioDataset(recordings.catalog, STILL.replace(positive_crops=1, reversed_negatives=share)).sample(
+            np.random.default_rng(3), 0, mix=True
+        )
+        for share in (0, 1)
+    )
+    assert len(forwards.shapes)
+    assert not len(backwards.shapes)
+    assert (backwards.data[:, ::-1] == forwards.data).all()
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.0, 1.07])
+def test_a_shift_of_pitch_moves_a_tone(factor: float) -> None:
+    level = np.zeros((96, 16), np.float32)
+    tone = 200.0
+
+    def bin_of(hertz: float) -> int:
+        return round((hertz - RECIPE.fmin) * RECIPE.window_seconds)
+
+    level[bin_of(tone) - 1 : bin_of(tone) + 2] = 5
+    shifted = shift_pitch(level, factor, RECIPE)
+    assert shifted.shape == level.shape
+    assert shifted[bin_of(tone * factor), 0] == 5
+    assert 2 <= (shifted[:, 0] == 5).sum() <= 4
+
+
 def test_augmentations_can_be_switched_off() -> None:
     level = np.random.default_rng(0).standard_normal((96, 128)).astype(np.float32)
-    still = RECIPE.replace(spectral_tilt_db=0, spec_augment=0)
-    assert (augment_spectrogram(np.random.default_rng(1), level, still) == level).all()
-    assert (augment_spectrogram(np.random.default_rng(1), level, still.replace(spec_augment=1)) != level).any()
-    tilted = augment_spectrogram(np.random.default_rng(1), level, still.replace(spectral_tilt_db=12)) - level
+    assert (augment_spectrogram(np.random.default_rng(1), level, STILL) == level).all()
+    assert (augment_spectrogram(np.random.default_rng(1), level, STILL.replace(spec_augment=1)) != level).any()
+    tilted = augment_spectrogram(np.random.default_rng(1), level, STILL.replace(spectral_tilt_db=12)) - level
     assert np.allclose(np.diff(tilted, n=2, axis=0), 0, atol=1e-4)
 
 

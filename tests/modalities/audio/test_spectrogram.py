@@ -83,6 +83,21 @@ def test_silence_is_at_level_0(tmp_path: Path) -> None:
     assert np.abs(level).max() < 1e-3
 
 
+def test_a_short_clip_has_nearly_the_levels_of_a_long_recording(tmp_path: Path) -> None:
+    long = write(tmp_path / "long.wav", 90, tone=(150, 41, 41.3))
+    samples = audio.read_audio(long)
+    soundfile.write(tmp_path / "short.wav", samples[40 * 2000 : 42 * 2000], 2000)
+    config = SpectrogramConfig()
+    inner = slice(5, -5)  # silence beyond the ends of the clip
+    short = whole(tmp_path / "short.wav", config)[:, inner]
+    same = whole(long, config)[:, 40 * 1000 // 32 :][:, :63][:, inner]
+    difference = short - same
+    assert np.sqrt(np.square(difference).mean()) < 0.45
+    assert abs(difference.mean()) < 0.1
+    noise = np.delete(short, range(20, 40), axis=0)
+    assert 0.8 < noise.std() < 1.3
+
+
 @pytest.mark.parametrize("frames", [1, 2, 3, 8, 319, 320])
 def test_the_background_is_the_median(frames: int) -> None:
     block = np.random.default_rng(frames).standard_normal((5, frames)).astype(np.float32)
