@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 import cv2
 import numpy as np
 
+from tallymark.detector.center_coder import CenterCoder
 from tallymark.detector.coders import CODERS
 from tallymark.detector.mask_refinement import draw_coverage
 from tallymark.geometry import ImageGeometry
@@ -84,7 +86,8 @@ def cut_patch(rng: np.random.Generator, sample: ImageSample, recipe: ImageRecipe
     width, height = (np.ceil(centre + half + margin)[:, 0] - first).astype(int).tolist()
     matrix[:, 2] = -first
     shape, _ = one.transform(matrix, height, width)
-    outside = draw_coverage(CODERS[recipe.task].footprint(shape), (height, width))[0] < 0.5
+    coder = cast(CenterCoder, CODERS[recipe.task])  # labels have no objects to cut out
+    outside = draw_coverage(coder.footprint(shape), (height, width))[0] < 0.5
     distance = cv2.distanceTransform(outside.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
     alpha = np.clip((margin - distance) / (margin - 1), 0, 1)
     pixels = warp(sample.data, matrix, height, width)
