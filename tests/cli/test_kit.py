@@ -77,7 +77,7 @@ def test_a_kit_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch: p
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "mine.txt").touch()
     assert "a new or empty folder" in run("kit", "wheat", "--out", tmp_path, code=2)
-    assert "no pretrained model" in run("kit", "ships", "--out", tmp_path / "kit", code=2)
+    assert "no pretrained model" in run("kit", "food", "--out", tmp_path / "kit", code=2)
 
 
 @pytest.mark.parametrize("text", [None, "", "[]", '{"submission": "a.csv"', "{}", "[" * 100_000])

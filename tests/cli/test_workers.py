@@ -15,7 +15,7 @@ from tallymark.core.engines.choice import EngineChoice
 from tallymark.synthetic import streams
 from tests.api.test_board import emptied, example
 from tests.cli.running import run
-from tests.cli.test_plugins import forget, install
+from tests.cli.test_plugins import install
 from tests.formats.files import put
 from tests.made import NAMES
 from tests.sets import SMALL, contents, copy_of
@@ -53,20 +53,21 @@ def read(folder, rule_options, problems):
 
 
 @pytest.fixture
-def fragile(sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path, Path]]:
+def fragile(
+    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: Callable[[], None]
+) -> tuple[Path, Path, Path]:
     """The photographs of wheat in a challenge whose decoder ends its process at one of them: that, and a bad one."""
     package = tmp_path / "plugin"
     put(package / "fragile" / "__init__.py", FRAGILE)
     put(package / "fragile" / "read.py", FRAGILE_READ)
     install(package, "fragile", {"fragile": "fragile:CHALLENGE"})
     monkeypatch.syspath_prepend(package)
-    forget()
+    fresh()
     data = copy_of(sets, "wheat", tmp_path)
     photographs = sorted((data / "train").glob("*.jpg"))
     photographs[3].write_bytes(b"fatal")
     photographs[7].write_bytes(b"no photograph")
-    yield data, photographs[3], photographs[7]
-    forget()
+    return data, photographs[3], photographs[7]
 
 
 def test_a_file_that_ends_its_worker_is_a_row_of_check(fragile: tuple[Path, Path, Path]) -> None:
