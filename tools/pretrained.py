@@ -1,21 +1,24 @@
 """Pretrained models: the model of a run as that of a challenge, with its weights in half precision.
 
-    python tools/pretrained.py RUN
+    python tools/pretrained.py RUN [--real]
 
 Writes `model.onnx` into the folder of the challenge that the run was trained for; its card, `model.md`, is written by
-hand. Prints how far the outputs of both models differ on a synthetic tile, so that nothing is lost unseen.
+hand. With `--real`, for a model of real data, the list of items that it was trained on is copied too, so that no
+training that starts from it is evaluated on them. Prints how far the outputs of both models differ on a synthetic tile,
+so that nothing is lost unseen.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 from pathlib import Path
 
 import numpy as np
 import onnx
 
 import tallymark
-from tallymark.inference.run import MODEL, Run
+from tallymark.inference.run import MODEL, TRAINED_ON, Run
 from tallymark.inference.session import Session
 from tallymark.modalities import modality_of
 from tallymark.training.export import halve_weights
@@ -24,12 +27,16 @@ from tallymark.training.export import halve_weights
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
-    [source] = Run(parser.parse_args().run).models
+    parser.add_argument("--real", action="store_true")
+    options = parser.parse_args()
+    [source] = Run(options.run).models
     before = Session(source, "onnxruntime")
     proto = onnx.load(source)
     halve_weights(proto)
     target = tallymark.challenge(before.metadata.challenge).folder / MODEL
     target.write_bytes(proto.SerializeToString())
+    if options.real:
+        shutil.copy(source.with_name(TRAINED_ON), target.with_name(TRAINED_ON))
     after = Session(target, "onnxruntime")
     recipe = before.metadata.recipe
     tile = modality_of(recipe).synthetic_tile(recipe, np.random.default_rng(0))[None]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from tallymark.core.card import MODEL_CARD, ModelCard
 from tallymark.core.outputs import write_text
 from tallymark.core.problems import Problem, Problems
 from tallymark.core.recipe import Recipe
@@ -100,7 +101,7 @@ def write_acknowledgements(
 
 
 def _weights(source: str, backbone: str) -> list[str]:
-    """The initial weights; of an earlier run, also what that began with."""
+    """The initial weights; of an earlier run, also what that began with; of a pretrained model, its licence."""
     if source == "none":
         return ["none: trained from random weights"]
     if source == "imagenet":
@@ -111,6 +112,8 @@ def _weights(source: str, backbone: str) -> list[str]:
         ]
     earlier = Path(source) / ACKNOWLEDGEMENTS
     kind = "weights of an earlier run" if Path(source).is_dir() else "add its licence and citation"
+    if licence := ModelCard.read(Path(source).parent).licence:  # a pretrained model
+        kind = f"{licence}; see {MODEL_CARD} beside it"
     text = earlier.read_text(encoding="utf-8") if earlier.is_file() else ""
     found = re.search(r"^## Pretrained weights\n\n(.*?)(?=^## |\Z)", text, re.M | re.S)
     return [f"{source}: {kind}", *(re.findall(r"^- (.+)$", found[1], re.M) if found else [])]

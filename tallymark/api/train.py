@@ -17,6 +17,7 @@ from tallymark.api.data import PathLike, read
 from tallymark.api.leave_one_out import choose_folds
 from tallymark.api.models import find_preset, open_model
 from tallymark.api.predictions import CLIPS, write_held_out
+from tallymark.api.pretrained import find_pretrained
 from tallymark.api.training_reports import write_reports
 from tallymark.core.engines.choice import BY_DEFAULT, EngineChoice
 from tallymark.core.humanize import plural
@@ -26,6 +27,7 @@ from tallymark.core.recipe import Recipe
 from tallymark.core.registry import challenge
 from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
+from tallymark.inference.onnx_file import MODEL_SUFFIX
 from tallymark.inference.outage import stop_training
 from tallymark.inference.read_items import only_read
 from tallymark.inference.run import HELD_OUT_SUBMISSION
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from tallymark.training.train import TrainingResult
 
 Options = Mapping[str, Any]
+PRETRAINED = "pretrained"
+"""As `weights`: those of the challenge's pretrained model."""
 
 
 def train(
@@ -168,6 +172,8 @@ def changed_preset(name: str, preset: str, changes: Options) -> Recipe:
     """A preset of a challenge with some fields replaced; the task is fixed by the truth of the challenge."""
     own = find_preset(name, preset)
     recipe = own.replace(**changes)
+    if recipe.weights == PRETRAINED:
+        recipe = recipe.replace(weights=str(find_pretrained(challenge(name))))
     if recipe.task != own.task:
         found, expected = f"task={recipe.task}", f"{own.task}, as in the truth of the challenge"
         raise BadInput(Problem("bad_option", "recipe", found, expected, "leave it out"))
@@ -178,8 +184,9 @@ def _pseudo_labelled(
     run: str, name: str, folder: PathLike, engine: EngineChoice, rule_options: Options, problems: Problems
 ) -> Catalog:
     """The unlabelled items of a folder, with the predictions of a run as their truth."""
-    if not Path(run).is_dir():
-        expected, remedy = "the folder of a first run", "train once without pseudo, then again with weights=RUN"
+    if not Path(run).is_dir() and Path(run).suffix != MODEL_SUFFIX:
+        remedy = "train once without pseudo, then again with weights=RUN; or give weights=pretrained"
+        expected = "the folder of a first run, or a model file"
         raise BadInput(Problem("no_run", "pseudo", f"weights={run}", expected, remedy))
     predictor = open_model(run)
     catalog = read(name, folder, **rule_options)

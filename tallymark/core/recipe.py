@@ -58,8 +58,8 @@ class Recipe:
         sweeps. It belongs to the challenge: `train` does not change it.
     backbone: `mini_resnet` (residual blocks), or `efficientnet_lite0`, `_lite1` or `_lite2`, each larger than the one
         before, for which `weights=imagenet` exists; `efficientnet_lite012` is all three side by side.
-    weights: initial weights: `none` (random), `imagenet`, the path of a state dict, or a run. From a run of the same
-        architecture, neck and head are loaded too.
+    weights: initial weights: `none` (random), `imagenet`, `pretrained` (the pretrained model of the challenge), a model
+        file, a state dict, or a run. From a model or run of the same architecture, neck and head are loaded too.
     width: channels of the first stage of `mini_resnet`. depth: its blocks per stage.
     neck: channels of the feature pyramid. frozen_stages: backbone stages that are not trained.
     stride: pixels per cell of the output grid.

@@ -17,6 +17,7 @@ import numpy as np
 from tallymark.core.problems import BadInput, Problem
 from tallymark.io.regular import require_regular
 
+MODEL_SUFFIX = ".onnx"
 MAX_BYTES = 2 << 30
 """Protobuf takes no larger files."""
 MAX_FIELDS = 1_000_000

@@ -24,6 +24,7 @@ from tallymark.training.devices import Rank, choose_precision
 from tallymark.training.ema import EMA
 from tallymark.training.evaluator import Evaluation
 from tallymark.training.log import TrainingLog
+from tallymark.training.model_weights import restore_batch_norm
 from tallymark.training.optimizer import make_optimizer
 from tallymark.training.progress import Progress
 from tallymark.training.schedule import set_learning_rate
@@ -127,6 +128,8 @@ class Trainer:
         else:
             if not self.network.head_loaded:
                 self.network.init_from_targets(batch.targets.to(self.rank.device))
+            if self.network.batch_norm_folded:
+                restore_batch_norm(self.network, batch.inputs.to(self.rank.device).float())
             self.ema.start(self.network)
         self.threads.start(self.network, batch.inputs)
 

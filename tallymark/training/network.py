@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,7 +12,9 @@ from tallymark.core.recipe import Recipe
 from tallymark.detector.coders import CODERS
 from tallymark.detector.network import Network
 from tallymark.detector.weights import load_weights
+from tallymark.inference.onnx_file import MODEL_SUFFIX
 from tallymark.modalities import modality_of
+from tallymark.training.model_weights import load_model_weights
 
 
 def make_network(recipe: Recipe, classes: int, groups: Sequence[int] = ()) -> Network[Any]:
@@ -23,6 +26,9 @@ def make_network(recipe: Recipe, classes: int, groups: Sequence[int] = ()) -> Ne
     modality.validate(recipe)
     torch.manual_seed(recipe.seed)
     network = CODERS[recipe.task].network(recipe, modality.encoder(recipe), classes, groups)
-    network.head_loaded = load_weights(network, network.backbone, recipe.weights)
+    if Path(recipe.weights).suffix == MODEL_SUFFIX:
+        network.head_loaded = load_model_weights(network, Path(recipe.weights))
+    else:
+        network.head_loaded = load_weights(network, network.backbone, recipe.weights)
     network.backbone.freeze(recipe.frozen_stages)
     return network

@@ -34,7 +34,8 @@ def initial_weights(source: str, fold: str, val: Catalog) -> InitialWeights:
     known = trained_on(run)
     if leaked := known.intersection(val.items.ids):
         found = f"weights trained on {len(leaked)} of the {len(val)} held-out items, as {min(leaked)}"
-        remedy = f"hold out the same folds as that run did; if other items have these names, delete its {TRAINED_ON}"
+        others = "hold out items that they do not know, as that run did (--folds FILE), or use other weights"
+        remedy = f"{others}; if other items have these names, delete its {TRAINED_ON}"
         raise BadInput(Problem("known_items", str(run), found, "weights not trained on them", remedy))
     return InitialWeights(str(run), known)
 
