@@ -147,6 +147,10 @@ class Recipe:
         """The same with some fields replaced; an unknown field or a value that it cannot have is a `BadInput`."""
         return parse_options(type(self), asdict(self) | given)
 
+    def without_tta(self) -> Self:
+        """The same without any test-time augmentation."""
+        return self.replace(tta=1)
+
     def save(self, path: Path) -> None:
         """Write it as TOML."""
         import tomli_w

@@ -11,6 +11,8 @@ from tallymark.geometry import Clusters, Pairs, Spatial
 
 Method = Literal["nms", "soft_nms", "wbf"]
 S = TypeVar("S", bound=Spatial)
+SCALE_IOU = 0.4
+"""IoU above which detections at several sizes of an image are of one object."""
 
 
 def fuse_overlapping(detections: Annotations[S], method: Method, iou_threshold: float) -> Annotations[S]:
@@ -36,7 +38,7 @@ def fuse_overlapping(detections: Annotations[S], method: Method, iou_threshold: 
     shapes = detections.shapes
     if not shapes.overlaps:
         raise ValueError(f"{type(shapes).__name__} do not overlap")
-    group = detections.item * (detections.labels.max(initial=0) + 1) + detections.labels
+    group = _groups(detections)
     pairs = shapes.pairs(shapes, group, group, 0.0 if method == "soft_nms" else iou_threshold)
     if method == "soft_nms":
         scores = _decay_scores(pairs, detections.scores, iou_threshold)
@@ -44,6 +46,22 @@ def fuse_overlapping(detections: Annotations[S], method: Method, iou_threshold: 
     clusters = find_clusters(pairs, detections.scores, iou_threshold)
     fused = shapes.take(clusters.leader) if method == "nms" else shapes.fuse(clusters)
     return _sort_by_score(detections, clusters.leader, fused, detections.score)
+
+
+def fuse_scales(detections: Annotations[S], scale: np.ndarray, count: int) -> Annotations[S]:
+    """Weighted boxes fusion of what was detected in each item at `count` scales; ordered as by `fuse_overlapping`.
+
+    scale: (n,) at which one each was detected, from 0. The score of an object is the mean of its highest one at each
+    scale, where one at which it was not detected counts as 0: agreement is evidence, and thresholds keep their meaning.
+    """
+    group = _groups(detections)
+    pairs = detections.shapes.pairs(detections.shapes, group, group, SCALE_IOU)
+    clusters = find_clusters(pairs, detections.scores, SCALE_IOU)
+    highest = np.zeros((len(clusters.leader), count))
+    np.maximum.at(highest, (clusters.cluster, scale), detections.scores)
+    score = np.zeros(len(detections))
+    score[clusters.leader] = highest.mean(1)
+    return _sort_by_score(detections, clusters.leader, detections.shapes.fuse(clusters), score)
 
 
 def find_clusters(pairs: Pairs, score: np.ndarray, iou_threshold: float) -> Clusters:
@@ -59,6 +77,12 @@ def find_clusters(pairs: Pairs, score: np.ndarray, iou_threshold: float) -> Clus
     kept = np.flatnonzero(is_kept)
     leader = _assign_leaders(higher, lower, iou, rank, is_kept)
     return Clusters.of(np.searchsorted(kept, leader), kept, score)
+
+
+def _groups(detections: Annotations[S]) -> np.ndarray:
+    """A number for each item and class: only detections of the same one are fused."""
+    group: np.ndarray = detections.item * (detections.labels.max(initial=0) + 1) + detections.labels
+    return group
 
 
 def _sort_by_score(detections: Annotations[S], kept: np.ndarray, shapes: S, score: np.ndarray | None) -> Annotations[S]:

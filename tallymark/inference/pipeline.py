@@ -6,7 +6,7 @@ while the network is busy, and as many tiles are inferred side by side as the ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from tallymark.detector.tta import tta_transforms
 from tallymark.geometry.poses import Poses, concat_poses, transform_cuboids
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.execution import Execution
+from tallymark.inference.nms import fuse_scales
 from tallymark.inference.outage import Outage, failed_items, stop_training
 from tallymark.inference.time_limit import LATE
 from tallymark.io.media import READ_FAILED, RESUME, BadMedia
@@ -52,11 +53,12 @@ class LoadedTile(NamedTuple):
 
 
 class DecodedTile(NamedTuple):
-    """candidates: in cells of the item. end: how far the tile reaches, in the item's own units."""
+    """candidates: in cells of the item, `zoom` times as fine as usual. end: how far it reaches, in the item's units."""
 
     item: LoadedItem
     candidates: TileCandidates
     end: float
+    zoom: float = 1.0
 
 
 def infer(
@@ -192,7 +194,7 @@ def run(
         outputs = ensemble(rasterize(one.data), models, recipe, execution.limit.affordable(recipe.tta))
         read = coder.read_outputs(outputs, one.inside, recipe, groups, peak_distance)
         shifted = read._replace(x=read.x + one.x / recipe.stride, y=read.y + one.y / recipe.stride)
-        return DecodedTile(item, shifted, item.input.scale * (one.x + one.inside[2]))
+        return DecodedTile(item, shifted, item.input.scale * (one.x + one.inside[2]) / one.zoom, one.zoom)
 
     count = execution.concurrent_tiles
     return map(decode, tiles) if count == 1 else prefetch(decode, in_background(tiles, count), count, count)
@@ -230,16 +232,22 @@ def ensemble(grid: np.ndarray, models: Sequence[Model], recipe: Recipe, tta: int
 def collect(
     decoded: Iterable[DecodedTile], items: Items, size: np.ndarray, recipe: Recipe, classes: tuple[str, ...]
 ) -> Candidates:
-    """The candidates of all tiles under their items, in the items' own units, and in the world where that is known."""
+    """The candidates of all tiles under their items, in the items' own units, and in the world where that is known.
+
+    Where items are shown at several sizes, the candidates of all sizes are fused.
+    """
     coder = CODERS[recipe.task]
-    presence = np.zeros(len(items))
+    presence: dict[int, dict[float, float]] = {}
     end = np.zeros(len(items))
     poses: dict[int, Poses] = {}
     found: list[tuple[int, float, TileCandidates]] = [(0, 1.0, no_candidates(coder.values))]
-    for (number, opened), candidates, reached in decoded:
-        presence[number] = max(presence[number], candidates.presence)
+    views = [0]
+    for (number, opened), candidates, reached, zoom in decoded:
+        at_size = presence.setdefault(number, {})
+        at_size[zoom] = max(at_size.get(zoom, 0.0), candidates.presence)
         end[number] = max(end[number], reached)
-        found.append((number, opened.scale, candidates))
+        found.append((number, opened.scale / zoom, candidates))
+        views.append(list(at_size).index(zoom))
         if opened.pose is not None:
             poses[number] = opened.pose
     unreadable = np.flatnonzero(~np.isfinite(size[:, 0]))
@@ -255,7 +263,14 @@ def collect(
     if poses:
         shapes = transform_cuboids(shapes, concat_poses(list(poses.values())), np.searchsorted(list(poses), item))
     objects = Annotations.from_rows(items, item, shapes, label=label.astype(np.int64), score=score, classes=classes)
-    return Candidates(objects, size, presence)
+    if any(views):
+        view = np.repeat([*views, *[0] * len(unreadable)], counts)[np.argsort(item, kind="stable")]
+        objects = fuse_scales(objects, view, max(views) + 1)
+    return Candidates(objects, size, np.array([_mean(presence.get(number, {})) for number in range(len(items))]))
+
+
+def _mean(at_sizes: Mapping[float, float]) -> float:
+    return sum(at_sizes.values()) / max(len(at_sizes), 1)
 
 
 def unread_candidates(items: Items, recipe: Recipe, classes: tuple[str, ...]) -> Candidates:

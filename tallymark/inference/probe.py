@@ -20,7 +20,7 @@ from tallymark.modalities.image.resize import pad_to_blocks
 def probe_with(models: Sequence[Model], recipe: Recipe, classes: tuple[str, ...]) -> Probe:
     """A function that gives the objects which models find in an image, without test-time augmentation."""
     coder = CODERS[recipe.task]
-    alone = recipe.replace(tta=1)
+    alone = recipe.without_tta()
     groups = np.array(head_groups_of(recipe, classes), np.int64)
     peak_distance = modality_of(recipe).peak_distance(recipe)
 

@@ -34,13 +34,17 @@ WARM_UP = 2
 """Items that each setting predicts before any time counts."""
 ONE_PROCESS = EngineChoice(workers=1)
 """On all cores, by threads: others would have to start in each round."""
-VARIED: Mapping[str, Sequence[float]] = {"tta": (1, 2, 4, 8), "resolution": (0.875, 0.75, 0.625, 0.5)}
+VARIED: Mapping[str, Sequence[float]] = {
+    "tta": (1, 2, 4, 8),
+    "tta_scales": (2, 3),
+    "resolution": (0.875, 0.75, 0.625, 0.5),
+}
 """Fields of the recipe that are varied, where a medium has them, and their values."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A runtime, and the fields of the recipe that differ: `tta`, and `resolution` where images have one."""
+    """A runtime, and the fields of the recipe that differ: `tta`, and `tta_scales` and `resolution` of images."""
 
     runtime: str
     fields: Mapping[str, Any]
@@ -75,7 +79,7 @@ class Timing:
 
 
 def settings_of(recipe: Recipe, runtimes: Sequence[str], fixed: Mapping[str, object]) -> list[Setting]:
-    """Every TTA at full resolution, and every resolution without TTA, for each runtime; media may have neither.
+    """Every value of each varied field that the medium has, the others being 1, for each runtime.
 
     fixed: fields that are the same at all settings, and are not varied.
     """
@@ -139,21 +143,22 @@ def measure(
 def _bare_model(predictor: Predictor, catalog: Catalog, recipe: Recipe) -> Callable[[], float]:
     """A function that measures the seconds of the network alone for an item: its tiles and transforms, no more.
 
-    As many tiles side by side as in prediction, one transform of each.
+    As many tiles side by side as in prediction, one transform of each; others by their size.
     """
     tiles = next(_read_tiles(catalog, recipe), None)
     if tiles is None:
         found, expected = f"none of {plural(len(catalog), catalog.medium.noun)} that can be read", "items to measure"
         raise BadInput(Problem("no_items", str(catalog.root), found, expected, "name another folder"))
     grid = modality_of(recipe).rasterizer(recipe)(tiles[0].data)
-    alone = recipe.replace(tta=1)
+    work = sum(tile.data.size for tile in tiles) / tiles[0].data.size * recipe.tta
+    alone = recipe.without_tta()
     concurrent = predictor.sessions[0].execution.concurrent_tiles
 
     def seconds() -> float:
         with ThreadPoolExecutor(concurrent) as pool:
             begun = time.perf_counter()
             list(pool.map(lambda _: ensemble(grid, predictor.sessions, alone), range(concurrent)))
-            return (time.perf_counter() - begun) / concurrent * len(tiles) * recipe.tta
+            return (time.perf_counter() - begun) / concurrent * work
 
     return seconds
 

@@ -36,12 +36,14 @@ class Tile(NamedTuple):
     data: (height, width, channels) in multiples of the network's stride; of a sweep, its points.
     x, y: position of its upper left corner, in the network's pixels.
     inside: left, top, right, bottom of the area whose peaks count; beyond it, a neighbouring tile has more context.
+    zoom: pixels per pixel of the item as it is usually shown; other than 1 in multi-scale test-time augmentation.
     """
 
     data: np.ndarray
     x: int
     y: int
     inside: tuple[int, int, int, int]
+    zoom: float = 1.0
 
 
 class ModelInput(NamedTuple):

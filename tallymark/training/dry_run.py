@@ -211,7 +211,7 @@ def _step_seconds(trainer: Trainer) -> float:
 def _evaluation_seconds(plan: TrainingPlan, fold: HeldOutFold, network: Network[Any]) -> float:
     """Seconds of an item in an evaluation, which has no test-time augmentation."""
     some = fold.val.select(np.arange(min(EVALUATED, len(fold.val))))
-    evaluator = Evaluator(some, plan.recipe.replace(tta=1), plan.rule)
+    evaluator = Evaluator(some, plan.recipe.without_tta(), plan.rule)
     started = time.perf_counter()
     evaluator.predict(network.eval())
     return (time.perf_counter() - started) / len(some)

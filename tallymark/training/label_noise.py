@@ -32,7 +32,7 @@ BLOCK = 1024
 
 def noise_scores(network: Classifier, catalog: Catalog, recipe: Recipe) -> NoiseScores:
     """The scores of images that the network was not trained on, compared with each other."""
-    outputs = infer_outputs(catalog, [_probe(network)], recipe.replace(tta=1), Problems(EVERY), title="label noise")
+    outputs = infer_outputs(catalog, [_probe(network)], recipe.without_tta(), Problems(EVERY), title="label noise")
     rows = dict(outputs)
     unlike, parts = np.full(len(catalog), np.nan), np.full(len(catalog), np.nan)
     if rows:

@@ -33,7 +33,7 @@ def init_classifier(network: Classifier, catalog: LabelledCatalog, recipe: Recip
     selected = catalog.select(chosen)
     labels = selected.truth
     models = [as_feature_extractor(network)]
-    outputs = infer_outputs(selected, models, recipe.replace(tta=1), Problems(EVERY), title="linear probe")
+    outputs = infer_outputs(selected, models, recipe.without_tta(), Problems(EVERY), title="linear probe")
     rows = [(number, one["classes"]) for number, one in outputs]
     if not rows:  # no image could be read
         return

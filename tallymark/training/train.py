@@ -265,7 +265,7 @@ def _train_fold(
     dataset: Dataset = datasets[0] if len(datasets) == 1 else ConcatDataset(datasets)
     batches = Batches(dataset, recipe, max(len(classes), 1), rank.rank, rank.world)
     # Without test-time augmentation, checkpoints are compared as well.
-    evaluator = Evaluator(fold.val, recipe.replace(tta=1), plan.rule)
+    evaluator = Evaluator(fold.val, recipe.without_tta(), plan.rule)
     trainer = Trainer(network, batches, recipe, fold.folder, rank, plan.threads)
     minutes = None if plan.minutes is None else plan.minutes / models
     resumes = plan.resume and (fold.folder / CHECKPOINT).exists()

@@ -23,7 +23,7 @@ def bench(model: Path, folder: Path, *more: object) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["wheat", "upcalls", "food", "lyft", "ships"])
 def test_every_challenge_is_measured_and_scored(name: str, sets: Path, tmp_path: Path) -> None:
     model = untrained(name, tmp_path / "model.onnx")
-    fixed = ["resolution=0.5"] if name in ("wheat", "food", "ships") else []
+    fixed = ["resolution=0.5", "tta_scales=1"] if name in ("wheat", "food", "ships") else []
     printed = bench(model, sets / name, "tta=1", *fixed)
     assert printed["challenge"] == name
     assert printed["items"] == printed["scored"] <= 4
@@ -39,7 +39,7 @@ def test_every_challenge_is_measured_and_scored(name: str, sets: Path, tmp_path:
 
 def test_a_page_shows_the_front(sets: Path, tmp_path: Path) -> None:
     model = untrained("wheat", tmp_path / "model.onnx")
-    bench(model, sets / "wheat", "tta=1", "--out", tmp_path / "page.html")
+    bench(model, sets / "wheat", "tta=1", "tta_scales=1", "--out", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page.count("<circle") == 5
     assert "Speed against score" in page
@@ -57,9 +57,9 @@ def test_images_without_truth_are_only_timed(sets: Path, tmp_path: Path) -> None
 def test_speeds_are_written_for_prediction(sets: Path, tmp_path: Path) -> None:
     model = untrained("wheat", tmp_path / "model.onnx")
     before = model.read_bytes()
-    assert bench(model, sets / "wheat", "tta=1", "resolution=0.5")["speeds"]
+    assert bench(model, sets / "wheat", "tta=1", "tta_scales=1", "resolution=0.5")["speeds"]
     assert model.read_bytes() == before
-    speeds = bench(model, sets / "wheat", "tta=1", "resolution=0.5", "--write")["speeds"]
+    speeds = bench(model, sets / "wheat", "tta=1", "tta_scales=1", "resolution=0.5", "--write")["speeds"]
     result = tallymark.predict(model, sets / "wheat", speed="fast")
     assert {name: getattr(result.recipe, name) for name in speeds["fast"]} == speeds["fast"]
     assert tallymark.predict(model, sets / "wheat", speed="fast", resolution=0.3).recipe.resolution == 0.3

@@ -59,7 +59,7 @@ OTHER: dict[str, dict[str, Any]] = {
         "mask_scale": 1.2,
         "temperature": 2.0,
     },
-    "prediction": {"tta": 2, "quality_weight": 0.1, "image_size": 96, "resolution": 0.5},
+    "prediction": {"tta": 2, "quality_weight": 0.1, "image_size": 96, "resolution": 0.5, "tta_scales": 2},
 }
 """Another value for every field that may change from one prediction to the next."""
 

@@ -161,6 +161,37 @@ def test_candidates_are_shifted_to_the_position_of_their_tile() -> None:
     assert decoded.end == 2.0 * (64 + 64)
 
 
+def test_an_image_at_several_sizes_has_one_candidate_for_each_object(tmp_path: Path) -> None:
+    """Bright cells stay where they are at every size; the candidates of all sizes agree, in pixels of the image."""
+    image = np.zeros((128, 128, 3), np.uint8)
+    image[32:64, 64:96] = 230
+    catalog = catalog_of(tmp_path, image)
+    recipe = RECIPE.replace(image_size=128)
+    alone, fused = (
+        infer(catalog, [bright_cells], recipe.replace(tta_scales=scales), Problems(), classes=("a",))
+        for scales in (1, 3)
+    )
+    assert len(alone.objects)
+    found = fused.objects
+    assert found.scores.max() <= alone.objects.scores.max()
+    center = found.shapes.x + found.shapes.width / 2, found.shapes.y + found.shapes.height / 2
+    best = int(found.scores.argmax())
+    assert 60 < center[0][best] < 100
+    assert 28 < center[1][best] < 68
+    assert fused.presence[0] == pytest.approx(alone.presence[0])
+
+
+def test_tiles_at_other_sizes_are_in_the_units_of_the_item() -> None:
+    item = LoadedItem(0, ModelInput((128, 64), (), 2.0))
+    data = dark_image(32, 64, (3, 9))
+    tiles = iter([LoadedTile(item, Tile(data, 0, 0, (0, 0, 64, 32), zoom)) for zoom in (1.0, 0.5)])
+    decoded = list(run(tiles, [bright_cells], RECIPE, (), SEQUENTIAL))
+    assert [one.end for one in decoded] == [128, 256]
+    found = collect(decoded, Items.of(["a"]), np.array([[256.0, 128.0]]), RECIPE, ("a",)).objects
+    assert sorted((found.shapes.x + found.shapes.width / 2).tolist()) == [76, 152]
+    np.testing.assert_allclose(found.scores, 0.45)
+
+
 def test_concurrent_tiles_come_in_order_and_side_by_side() -> None:
     """The barrier lets three tiles pass only together."""
     barrier = threading.Barrier(3)

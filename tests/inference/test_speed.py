@@ -35,14 +35,14 @@ def test_no_preset_is_slower_than_the_best_speed(name: str, preset: str) -> None
 
 
 def test_what_the_user_gives_wins() -> None:
-    assert speed_fields("best", "wheat", {}, {}) == {"tta": 4}
-    assert speed_fields("best", "wheat", {}, {"tta": 2}) == {}
-    assert speed_fields("fast", "wheat", {}, {"image_size": 640}) == {"tta": 1}
+    assert speed_fields("best", "wheat", {}, {}) == {"tta": 4, "tta_scales": 3}
+    assert speed_fields("best", "wheat", {}, {"tta": 2}) == {"tta_scales": 3}
+    assert speed_fields("fast", "wheat", {}, {"image_size": 640}) == {"tta": 1, "tta_scales": 1}
 
 
 def test_the_speeds_of_a_model_come_first() -> None:
     assert speed_fields("fast", "wheat", MEASURED, {}) == MEASURED["fast"]
-    assert speed_fields("best", "wheat", MEASURED, {}) == {"tta": 4}
+    assert speed_fields("best", "wheat", MEASURED, {}) == {"tta": 4, "tta_scales": 3}
 
 
 def test_an_unknown_speed_is_refused() -> None:

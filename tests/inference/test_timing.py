@@ -14,14 +14,16 @@ def names(challenge: str, **fixed: object) -> list[str]:
 
 def test_images_have_transforms_and_resolutions() -> None:
     assert names("wheat") == [
-        "tta=1 resolution=1",
-        *(f"tta={tta} resolution=1" for tta in (2, 4, 8)),
-        *(f"tta=1 resolution={share}" for share in (0.875, 0.75, 0.625, 0.5)),
+        "tta=1 tta_scales=1 resolution=1",
+        *(f"tta={tta} tta_scales=1 resolution=1" for tta in (2, 4, 8)),
+        *(f"tta=1 tta_scales={scales} resolution=1" for scales in (2, 3)),
+        *(f"tta=1 tta_scales=1 resolution={share}" for share in (0.875, 0.75, 0.625, 0.5)),
     ]
 
 
 def test_fields_that_are_given_are_not_varied() -> None:
-    assert names("wheat", resolution="0.75") == [f"tta={tta} resolution=0.75" for tta in (1, 2, 4, 8)]
+    varied = [f"tta={tta} tta_scales=1" for tta in (1, 2, 4, 8)] + ["tta=1 tta_scales=2", "tta=1 tta_scales=3"]
+    assert names("wheat", resolution="0.75") == [f"{one} resolution=0.75" for one in varied]
     assert names("wheat", tta=4)[:2] == ["tta=4 resolution=1", "tta=4 resolution=0.875"]
 
 

@@ -12,7 +12,7 @@ from tallymark.data.catalog import Catalog, LabelledCatalog
 from tallymark.detector.coders import CODERS
 from tallymark.detector.strides import BLOCK
 from tallymark.detector.tta import TTATransform
-from tallymark.io.images import IMAGE
+from tallymark.io.images import IMAGE, read_at_least
 from tallymark.modalities.base import (
     BLANK,
     Dataset,
@@ -26,7 +26,7 @@ from tallymark.modalities.base import (
 )
 from tallymark.modalities.image.input_plan import plan_inputs
 from tallymark.modalities.image.recipe import ImageRecipe
-from tallymark.modalities.image.resize import MAX_SIZE, block_area, longer_side, read_resized
+from tallymark.modalities.image.resize import MAX_SIZE, block_area, longer_side, read_resized, resize
 from tallymark.modalities.image.scale import TrainingScale, training_scale
 from tallymark.modalities.image.scale_search import mean_confidence
 from tallymark.modalities.image.tiling import TILE_SIZE, image_tiles
@@ -45,23 +45,30 @@ class ImageModality:
     recipe_type = ImageRecipe
 
     def validate(self, recipe: ImageRecipe) -> None:
-        if recipe.shown_size > MAX_SIZE:
+        if max(recipe.shown_sizes) > MAX_SIZE:
             found = f"image_size={recipe.image_size}" + f" resolution={recipe.resolution:g}" * (recipe.resolution != 1)
             expected = f"at most {MAX_SIZE} pixels"
             raise BadInput(Problem("bad_option", "recipe", found, expected, "give e.g. image_size=1024"))
+        if recipe.tta_scales > 1 and CODERS[recipe.task].whole_item:
+            found, expected = f"tta_scales={recipe.tta_scales}", "tta_scales=1 for labels of whole images"
+            raise BadInput(Problem("bad_option", "recipe", found, expected, "leave it out"))
         if recipe.crop_size % BLOCK:
             found, remedy = f"crop_size={recipe.crop_size}", f"give e.g. {max(recipe.crop_size // BLOCK, 1) * BLOCK}"
             raise BadInput(Problem("bad_option", "recipe", found, f"a multiple of {BLOCK}", remedy))
 
     def open(self, catalog: Catalog, item: int, recipe: ImageRecipe) -> ModelInput:
-        whole = CODERS[recipe.task].whole_item
-        shown = block_area(recipe.shown_size) if whole else longer_side(recipe.shown_size)
-        resized, (width, height) = read_resized(path_of(catalog, item), shown)
-        if whole:
+        sizes = recipe.shown_sizes
+        if CODERS[recipe.task].whole_item:
+            resized, (width, height) = read_resized(path_of(catalog, item), block_area(sizes[0]))
             tile = Tile(resized, 0, 0, (0, 0, resized.shape[1], resized.shape[0]))
             return ModelInput((width, height), [tile], width / resized.shape[1])
-        scale = max(width, height) / max(resized.shape[:2])  # the shorter side is rounded
-        return ModelInput((width, height), image_tiles(resized), scale)
+        image, (width, height) = read_at_least(path_of(catalog, item), longer_side(max(sizes)))
+        tiles = [
+            tile._replace(zoom=size / sizes[0])  # of the longer side: the shorter one is rounded
+            for size in sizes
+            for tile in image_tiles(resize(image, *longer_side(size)(width, height)))
+        ]
+        return ModelInput((width, height), tiles, max(width, height) / sizes[0])
 
     def rasterizer(self, recipe: ImageRecipe) -> Callable[[np.ndarray], np.ndarray]:
         return identity
@@ -71,7 +78,7 @@ class ImageModality:
 
     def tile_shape(self, recipe: ImageRecipe) -> tuple[int, int, int]:
         """That of a square image."""
-        side = -(-min(recipe.shown_size, TILE_SIZE) // BLOCK) * BLOCK
+        side = -(-min(recipe.shown_sizes[0], TILE_SIZE) // BLOCK) * BLOCK
         return side, side, 3
 
     def synthetic_tile(self, recipe: ImageRecipe, rng: np.random.Generator) -> np.ndarray:
@@ -95,7 +102,7 @@ class ImageModality:
         return ImageDataset(catalog, recipe)
 
     def fingerprint(self, catalog: Catalog, item: int, recipe: ImageRecipe) -> list[object]:
-        return [catalog.items.ids[item], fingerprint_file(catalog.path(item)), recipe.shown_size]
+        return [catalog.items.ids[item], fingerprint_file(catalog.path(item)), recipe.shown_sizes]
 
     def training_scale(
         self, catalog: LabelledCatalog, recipe: ImageRecipe, scores: np.ndarray, gsd: float | None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, Self
 
 from tallymark.core.options import Fraction, NonNegativeFloat
 from tallymark.core.recipe import Recipe, prediction, training
+
+TTA_ZOOMS = (1.0, 0.75, 4 / 3)
+"""Sizes of multi-scale test-time augmentation."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,8 @@ class ImageRecipe(Recipe):
     ------
     image_size: pixels of the longer side, as the network sees images. crop_size: side of the training crops.
     resolution: images are predicted at this share of the size: 0.75 takes about half of the time of 1.
+    tta_scales: multi-scale test-time augmentation: images are predicted at 1, 2 (also three quarters of it) or 3 (also
+        four thirds) sizes, and the candidates of all are fused.
     positive_crops: share of crops that are placed on an object, however many images have none.
 
     Augmentation
@@ -33,6 +38,7 @@ class ImageRecipe(Recipe):
 
     image_size: int = prediction(512, most=32_768)
     resolution: float = prediction(1.0, least=0.05, most=4)
+    tta_scales: Literal[1, 2, 3] = prediction(1)
     crop_size: int = training(384, most=4_096)
     positive_crops: Fraction = training(0.0)
     scale_jitter: float = training(1.4, most=100)
@@ -50,7 +56,11 @@ class ImageRecipe(Recipe):
     cutmix: Fraction = training(0.0)
     copy_paste: NonNegativeFloat = training(0.0, most=100)
 
+    def without_tta(self) -> Self:
+        return self.replace(tta=1, tta_scales=1)
+
     @property
-    def shown_size(self) -> int:
-        """Pixels of the longer side of an image in prediction."""
-        return max(round(self.image_size * self.resolution), 1)
+    def shown_sizes(self) -> list[int]:
+        """Pixels of the longer side of an image in prediction, at each of its sizes; the usual one first."""
+        sizes = (self.image_size * self.resolution * zoom for zoom in TTA_ZOOMS[: self.tta_scales])
+        return [max(round(size), 1) for size in sizes]
