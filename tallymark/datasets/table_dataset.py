@@ -90,5 +90,7 @@ def _without_nested_sets(listed: Folder, tables: set[Path], names: Sequence[str]
     for path in others:
         found, expected = "another data set, nested in this one", "one data set in a folder"
         notes.add(Problem("unused_table", str(path), found, expected, "none, or name its folder to read that data set"))
+    if not others:
+        return listed
     nested = {path.parent for path in others}
     return Folder(listed.root, tuple(path for path in listed.files if not nested.intersection(path.parents)))

@@ -47,7 +47,7 @@ def infer_catalog(
         for again in (False, True):
             step = no_step if again else advance
             met = Problems(EVERY)
-            shards = Shards(catalog, plan, keys, names, left, engine.workers)
+            shards = Shards(catalog, plan, keys, names, left, engine)
             with writing(remedy="free some space or check the disk, then run the same command again: it resumes"):
                 for outcome in engine.run(job, iter(shards), step):
                     shards.measure(len(outcome.shard))
@@ -93,14 +93,14 @@ class Shards:
         keys: Sequence[str | None],
         names: Sequence[str],
         left: np.ndarray,
-        workers: int,
+        engine: Engine,
     ) -> None:
         self.catalog = catalog
         self.plan = plan
         self.keys = keys
         self.names = names
         self.left = left
-        self.workers = workers
+        self.engine = engine
         self._pace = Pace(FIRST_SHARD, SHARD_SECONDS, LARGEST_SHARD)
 
     def measure(self, items: int) -> None:
@@ -110,7 +110,7 @@ class Shards:
     def __iter__(self) -> Iterator[InferenceShard]:
         start = 0
         while start < len(self.left):
-            size = self._pace.shard_size(len(self.left) - start, self.workers)
+            size = self._pace.shard_size(len(self.left) - start, self.engine)
             index = self.left[start : start + size]
             yield InferenceShard.of(self.catalog, self.plan, self.keys, self.names, index)
             start += size

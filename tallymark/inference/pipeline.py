@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tallymark.core.console import counting
-from tallymark.core.parallel import in_background, prefetch
+from tallymark.core.parallel import prefetch
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.core.recipe import Recipe, head_groups_of
 from tallymark.data.annotations import Annotations
@@ -197,7 +197,7 @@ def run(
         return DecodedTile(item, shifted, item.input.scale * (one.x + one.inside[2]) / one.zoom, one.zoom)
 
     count = execution.concurrent_tiles
-    return map(decode, tiles) if count == 1 else prefetch(decode, in_background(tiles, count), count, count)
+    return map(decode, tiles) if count == 1 else prefetch(decode, tiles, count, 2 * count)
 
 
 def infer_outputs(

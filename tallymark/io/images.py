@@ -28,6 +28,13 @@ JPEG_START = b"\xff\xd8"
 JPEG_END = b"\xff\xd9"
 JPEG_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 """Markers of JPEGs that the height and the width of the image follow."""
+JPEG_USUAL_FRAMES = {0xC0, 0xC1, 0xC2}
+JPEG_METADATA = 0xE1
+"""EXIF or XMP."""
+JPEG_SCAN = 0xDA
+"""The beginning of the pixels."""
+JPEG_SEGMENTS = {0xC4, 0xDB, 0xDD, 0xFE, *range(0xE0, 0xF0)}
+"""Markers that the length of what belongs to them follows."""
 TRAILER = 1 << 12
 """Bytes that cameras may append to a JPEG."""
 PILLOW_ERRORS = (
@@ -50,7 +57,7 @@ WantedSize = Callable[[int, int], tuple[int, int]]
 def read_image(path: Path) -> np.ndarray:
     """The pixels as (height, width, 3) RGB bytes, in the orientation of the EXIF metadata."""
     data = read_bytes(path)
-    if not _is_small_jpeg(data):
+    if _jpeg_size(data) is None:
         _read_size(data)  # a header may promise more pixels than there is memory
     pixels = _decode(data, cv2.IMREAD_COLOR_RGB)
     return _decode_with_pillow(data).copy() if pixels is None else pixels
@@ -63,7 +70,7 @@ def read_at_least(path: Path, wanted: WantedSize) -> tuple[np.ndarray, tuple[int
     time or less. Other images, and those that are wanted larger than they are, are decoded whole.
     """
     data = read_bytes(path)
-    width, height = _read_size(data)
+    width, height = _jpeg_size(data, upright=True) or _read_size(data)
     pixels = None
     if data.startswith(JPEG_START):
         across, down = wanted(width, height)
@@ -130,16 +137,28 @@ def inspect_image(path: Path) -> Inspection:
     return Inspection((width, height), thumbnail, digest([data]))
 
 
-def _is_small_jpeg(data: bytes) -> bool:
-    """Whether a JPEG says that it has few enough pixels. Most images are such, and Pillow takes long to say so."""
+def _jpeg_size(data: bytes, *, upright: bool = False) -> tuple[int, int] | None:
+    """Width and height of a JPEG as it is stored; None if it has too many pixels, or is not as most are.
+
+    Pillow takes six times as long to say so.
+    upright: only of a common kind, without metadata that may turn it.
+    """
+    size = None
     at = len(JPEG_START) if data.startswith(JPEG_START) else len(data)
     while at + 9 < len(data) and data[at] == 0xFF:
         marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4])
-        if marker in JPEG_FRAMES:
-            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
-            return bool(0 < height * width <= MAX_PIXELS)
+        if marker in JPEG_FRAMES and size is None:
+            depth, height, width, channels = struct.unpack(">BHHB", data[at + 4 : at + 10])
+            size = (width, height) if 0 < height * width <= MAX_PIXELS else None
+            usual = marker in JPEG_USUAL_FRAMES and depth == 8 and channels in (1, 3)
+            if size is None or not upright or not usual:
+                return None if upright else size
+        elif marker == JPEG_SCAN:
+            return size
+        elif upright and (marker == JPEG_METADATA or marker not in JPEG_SEGMENTS):
+            return None
         at += 2 + length
-    return False
+    return None
 
 
 def _read_size(data: bytes) -> tuple[int, int]:

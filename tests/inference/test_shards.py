@@ -11,6 +11,7 @@ import tallymark
 from tallymark.core.engines.choice import EngineChoice
 from tallymark.core.engines.pace import Pace
 from tallymark.inference.candidate_columns import candidate_columns
+from tallymark.inference.infer_catalog import FIRST_SHARD
 from tallymark.inference.predictor import Predictor
 from tests.made import NAMES
 from tests.untrained import untrained
@@ -35,3 +36,12 @@ def test_candidates_do_not_depend_on_shards_or_threads(
         assert {column: part.tobytes() for column, part in other.items()} == {
             column: part.tobytes() for column, part in whole.items()
         }
+
+
+def test_short_work_has_two_shards_however_many_cores_there_are(sets: Path, tmp_path: Path) -> None:
+    """One to measure the pace, and one of all other items: those of workers that are never started are not needed."""
+    model = untrained("food", tmp_path / "model.onnx")
+    catalog = tallymark.read("food", sets / "food").with_media()
+    result = Predictor([model], threads=8).predict(catalog)
+    assert len(catalog) > FIRST_SHARD
+    assert len(set(result.candidates.page)) == 2

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 import pytest
 from PIL import Image
 
+from tallymark.io import images
 from tallymark.io.images import EXIF_ORIENTATION, read_at_least, read_image, read_reduced
 
 
@@ -73,3 +75,17 @@ def test_images_other_than_jpegs_are_decoded_whole(tmp_path: Path) -> None:
     pixels, size = read_at_least(path, lambda width, height: (80, 60))
     assert size == (640, 480)
     np.testing.assert_array_equal(pixels, read_image(path))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"progressive": True}, {"comment": b"of a camera"}, {"icc_profile": b"0" * 99}]
+)
+def test_the_size_of_a_usual_jpeg_is_read_without_pillow(
+    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jpg"
+    Image.new("RGB", (90, 60), (200, 40, 90)).save(path, **options)
+    turned = saved(tmp_path / "turned.jpg", 90, 60, orientation=6)
+    monkeypatch.setattr(images, "_read_size", lambda data: (1, 1))
+    assert read_at_least(path, lambda *size: size)[1] == (90, 60)
+    assert read_at_least(turned, lambda *size: size)[1] == (1, 1)

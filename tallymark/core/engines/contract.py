@@ -57,7 +57,11 @@ class Engine(Protocol):
 
     @property
     def workers(self) -> int:
-        """Shards that are worked on at the same time, at most."""
+        """Shards that are worked on at the same time, at most; 1 as long as this process works alone."""
+
+    @property
+    def shard_seconds(self) -> float:
+        """Seconds that the next shard may take, at most: the engine waits for its end before it starts workers."""
 
     def run(self, job: Job[S, R], shards: Iterator[S], advance: Advance) -> Iterator[Done[S, R] | Failed[S]]:
         """Work on shards, which are taken from the iterator when a worker is free; outcomes as they come.

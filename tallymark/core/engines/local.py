@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any
 
@@ -34,21 +34,32 @@ class LocalEngine:
         self.workers = workers if os.name == "posix" else 1  # pipes are inherited by number
         self.threads = threads
         self.start_after = start_after
+        self.shard_seconds = float("inf")
 
     def run(self, job: Job[S, R], shards: Iterator[S], advance: Advance) -> Iterator[Done[S, R] | Failed[S]]:
         """As `Engine.run`. Work that is done before others would have started is done in this process."""
         backlog = Backlog(shards)
         others = self.workers > 1 or (self.start_after == 0 and os.name == "posix")
-        alone = self.start_after if others else float("inf")
-        started = time.monotonic()
-        work = None
-        while time.monotonic() - started < alone:
-            shard = backlog.take()
-            if shard is None:
-                return
-            work = work or job.open()
-            yield Done(shard, work(shard, advance))
+        with self._alone(self.start_after if others else float("inf")) as seconds:
+            started = time.monotonic()
+            work = None
+            while time.monotonic() - started < seconds:
+                shard = backlog.take()
+                if shard is None:
+                    return
+                work = work or job.open()
+                yield Done(shard, work(shard, advance))
         yield from Pool[S, R](backlog, self.workers, lambda: _Process(job, self.threads), _wait, advance).run()
+
+    @contextmanager
+    def _alone(self, seconds: float) -> Iterator[float]:
+        """Work in this process alone for so many seconds: shards need not be shared out, and end soon."""
+        workers = self.workers
+        self.workers, self.shard_seconds = 1, seconds
+        try:
+            yield seconds
+        finally:
+            self.workers, self.shard_seconds = workers, float("inf")
 
 
 class _Process(Worker[S]):

@@ -140,7 +140,7 @@ class _Shard(Generic[T]):
 def _shards(items: Sequence[T], pace: Pace, engine: Engine) -> Iterator[_Shard[T]]:
     start = 0
     while start < len(items):
-        size = pace.shard_size(len(items) - start, engine.workers)
+        size = pace.shard_size(len(items) - start, engine)
         yield _Shard(start, items[start : start + size])
         start += size
 

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import time
 
+from tallymark.core.engines.contract import Engine
+
+LEAST_SECONDS = 0.25
+"""Seconds that a shard should take, at least: less is not gained by sharing it, and each shard has an overhead."""
+
 
 class Pace:
     """Sizes of shards that take so many seconds each; the last ones are small again, so that all workers end together.
@@ -22,11 +27,12 @@ class Pace:
         """Note that so many items are done."""
         self._done += items
 
-    def shard_size(self, left: int, workers: int) -> int:
-        """Items of the next shard, where so many are left for so many workers."""
+    def shard_size(self, left: int, engine: Engine) -> int:
+        """Items of the next shard, where so many are left for an engine."""
         if not self._done:
             return self.first
-        seconds_per_item = workers * (time.monotonic() - self._started) / self._done
-        wanted = round(self.seconds / max(seconds_per_item, 1e-6))
-        fair = -(-left // (2 * workers)) if workers > 1 else left
-        return max(1, min(wanted, fair, self.largest))
+        workers = engine.workers
+        seconds_per_item = max(workers * (time.monotonic() - self._started) / self._done, 1e-6)
+        wanted = round(min(self.seconds, engine.shard_seconds) / seconds_per_item)
+        fair = max(-(-left // (2 * workers)), round(LEAST_SECONDS / seconds_per_item)) if workers > 1 else left
+        return max(1, min(wanted, fair, left, self.largest))

@@ -29,6 +29,8 @@ CONNECT_SECONDS = 10
 class RayEngine:
     """So many workers, by default one for each core of the cluster. address: of the cluster; None starts one."""
 
+    shard_seconds = float("inf")
+
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
         self.address = address
         self._workers = workers

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,20 @@ def test_work_that_lasts_is_shared(tmp_path: Path) -> None:
     assert len(outcomes) == 6
     assert job.noted("opened")[0] == os.getpid()
     assert 1 <= len(set(job.noted("opened")) - {os.getpid()}) <= 2
+
+
+def test_shards_are_not_shared_out_while_this_process_works_alone(tmp_path: Path) -> None:
+    engine = LocalEngine(2, start_after=0.08)
+    seen = []
+
+    def shards() -> Iterator[Numbers]:
+        for value in range(6):
+            seen.append((engine.workers, engine.shard_seconds))
+            yield Numbers([value])
+
+    assert len(list(engine.run(Square(tmp_path, seconds=0.05), shards(), lambda: None))) == 6
+    assert seen[0] == (1, 0.08)
+    assert seen[-1] == (engine.workers, engine.shard_seconds) == (2, float("inf"))
 
 
 def test_one_worker_stays_in_this_process_however_long_it_takes(tmp_path: Path) -> None:
