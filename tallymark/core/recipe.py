@@ -147,9 +147,23 @@ class Recipe:
         """The same with some fields replaced; an unknown field or a value that it cannot have is a `BadInput`."""
         return parse_options(type(self), asdict(self) | given)
 
+    @property
+    def tta_passes(self) -> float:
+        """How often test-time augmentation runs the network, in passes over the item at its usual size."""
+        return self.tta
+
+    @property
+    def tta_settings(self) -> str:
+        """The settings of test-time augmentation, as they are given on the command line."""
+        return f"tta={self.tta}"
+
     def without_tta(self) -> Self:
         """The same without any test-time augmentation."""
         return self.replace(tta=1)
+
+    def less_tta(self) -> Self:
+        """The same with about half of the test-time augmentation, if there is any."""
+        return self.replace(tta=max(self.tta // 2, 1))
 
     def save(self, path: Path) -> None:
         """Write it as TOML."""

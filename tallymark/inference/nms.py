@@ -48,19 +48,20 @@ def fuse_overlapping(detections: Annotations[S], method: Method, iou_threshold: 
     return _sort_by_score(detections, clusters.leader, fused, detections.score)
 
 
-def fuse_scales(detections: Annotations[S], scale: np.ndarray, count: int) -> Annotations[S]:
-    """Weighted boxes fusion of what was detected in each item at `count` scales; ordered as by `fuse_overlapping`.
+def fuse_scales(detections: Annotations[S], scale: np.ndarray, scales: np.ndarray) -> Annotations[S]:
+    """Weighted boxes fusion of what was detected in each item at several scales; ordered as by `fuse_overlapping`.
 
-    scale: (n,) at which one each was detected, from 0. The score of an object is the mean of its highest one at each
-    scale, where one at which it was not detected counts as 0: agreement is evidence, and thresholds keep their meaning.
+    scale: (n,) at which one each was detected, from 0. scales: (items,) how many each item was shown at. The score of
+    an object is the mean of its highest one at each scale, where one at which it was not detected counts as 0:
+    agreement is evidence, and thresholds keep their meaning.
     """
     group = _groups(detections)
     pairs = detections.shapes.pairs(detections.shapes, group, group, SCALE_IOU)
     clusters = find_clusters(pairs, detections.scores, SCALE_IOU)
-    highest = np.zeros((len(clusters.leader), count))
+    highest = np.zeros((len(clusters.leader), scales.max(initial=1)))
     np.maximum.at(highest, (clusters.cluster, scale), detections.scores)
     score = np.zeros(len(detections))
-    score[clusters.leader] = highest.mean(1)
+    score[clusters.leader] = highest.sum(1) / scales[detections.item[clusters.leader]]
     return _sort_by_score(detections, clusters.leader, detections.shapes.fuse(clusters), score)
 
 

@@ -6,7 +6,7 @@ while the network is busy, and as many tiles are inferred side by side as the ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,7 +155,8 @@ def load(
         try:
             if item in plan.failed:
                 raise plan.failed[item]
-            opened = modality.open(catalog, item, recipe if plan.recipes is None else plan.recipes[item])
+            own = recipe if plan.recipes is None else plan.recipes[item]
+            opened = modality.open(catalog, item, execution.limit.affordable(own))
         except BadMedia as bad:
             outage.count(bad, catalog)
             problems.add(catalog.unread(item, bad))
@@ -191,7 +192,7 @@ def run(
 
     def decode(loaded: LoadedTile) -> DecodedTile:
         item, one = loaded
-        outputs = ensemble(rasterize(one.data), models, recipe, execution.limit.affordable(recipe.tta))
+        outputs = ensemble(rasterize(one.data), models, recipe, execution.limit.affordable(recipe).tta)
         read = coder.read_outputs(outputs, one.inside, recipe, groups, peak_distance)
         shifted = read._replace(x=read.x + one.x / recipe.stride, y=read.y + one.y / recipe.stride)
         return DecodedTile(item, shifted, item.input.scale * (one.x + one.inside[2]) / one.zoom, one.zoom)
@@ -250,6 +251,7 @@ def collect(
         views.append(list(at_size).index(zoom))
         if opened.pose is not None:
             poses[number] = opened.pose
+    sizes = np.array([max(len(presence.get(number, ())), 1) for number in range(len(items))], np.int64)
     unreadable = np.flatnonzero(~np.isfinite(size[:, 0]))
     known = len(classes) or max((len(candidates.label) for _, _, candidates in found), default=0)
     found += [(number, 1.0, coder.unreadable(known)) for number in unreadable.tolist()]
@@ -265,12 +267,9 @@ def collect(
     objects = Annotations.from_rows(items, item, shapes, label=label.astype(np.int64), score=score, classes=classes)
     if any(views):
         view = np.repeat([*views, *[0] * len(unreadable)], counts)[np.argsort(item, kind="stable")]
-        objects = fuse_scales(objects, view, max(views) + 1)
-    return Candidates(objects, size, np.array([_mean(presence.get(number, {})) for number in range(len(items))]))
-
-
-def _mean(at_sizes: Mapping[float, float]) -> float:
-    return sum(at_sizes.values()) / max(len(at_sizes), 1)
+        objects = fuse_scales(objects, view, sizes)
+    at_sizes = [sum(presence.get(number, {}).values()) for number in range(len(items))]
+    return Candidates(objects, size, np.array(at_sizes) / sizes)
 
 
 def unread_candidates(items: Items, recipe: Recipe, classes: tuple[str, ...]) -> Candidates:

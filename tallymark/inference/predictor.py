@@ -114,7 +114,7 @@ class Predictor:
         classes = self.metadata.classes
         plan = InputPlan() if "image_size" in changes else self.plan_inputs(catalog, gsd, recipe)
         limit = limit or TimeLimit()
-        limit.start(len(catalog), recipe.tta)
+        limit.start(len(catalog), recipe)
         place = journal or JournalFolder.temporary()
         place = place if isinstance(place, JournalFolder) else JournalFolder(place)
         candidates = self._infer(catalog, recipe, plan, place, limit, engine, problems)

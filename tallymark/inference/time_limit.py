@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 from tallymark.core.humanize import plural
 from tallymark.core.problems import Problems
+from tallymark.core.recipe import Recipe
 
+R = TypeVar("R", bound=Recipe)
 RESERVE, LEAST_RESERVE = 0.05, 3.0
 """Share of the time that is kept for post-processing and writing, and the least that these take, in seconds."""
 LATE = "time_limit"
@@ -30,12 +33,13 @@ class TimeLimit:
         self.seconds = seconds
         reserve = min(max(LEAST_RESERVE, RESERVE * seconds), 0.5 * seconds)
         self._deadline = clock() - spent + (seconds - reserve if self.limited else seconds)
-        self.start(0, 1)
+        self.start(0, Recipe())
 
-    def start(self, items: int, tta: int) -> None:
-        """Begin to predict. items: how many there are. tta: the transforms that are asked for."""
+    def start(self, items: int, recipe: Recipe) -> None:
+        """Begin to predict. items: how many there are. recipe: with the test-time augmentation that is asked for."""
         self.items = items
-        self.asked = self.tta = tta
+        self.asked = self.recipe = recipe
+        self.reductions = 0
         self.done = 0
         self.reduced_after: int | None = None
         self._since = (self.clock(), 0)
@@ -50,12 +54,14 @@ class TimeLimit:
         """Whether the time is over."""
         return self.clock() >= self._deadline
 
-    def affordable(self, tta: int) -> int:
-        """The number of transforms that there is time for, of those asked for."""
-        return min(tta, self.tta) if self.limited else tta
+    def affordable(self, recipe: R) -> R:
+        """The recipe of an item, with as much test-time augmentation as there is time for."""
+        for _ in range(self.reductions):
+            recipe = recipe.less_tta()
+        return recipe
 
     def count_item(self) -> None:
-        """Note that an item was predicted; if the others would take too long at this pace, halve the transforms."""
+        """Note that an item was predicted; if the others would take too long at this pace, halve the augmentation."""
         if not self.limited:
             return
         self.done += 1
@@ -63,8 +69,9 @@ class TimeLimit:
         now = self.clock()
         measured = self.done - before
         expected = (now - began) / measured * (self.items - self.done)
-        if self.tta > 1 and measured >= MEASURED and expected > self._deadline - now:
-            self.tta //= 2
+        if self.recipe.tta_passes > 1 and measured >= MEASURED and expected > self._deadline - now:
+            self.recipe = self.recipe.less_tta()
+            self.reductions += 1
             self.reduced_after = self.done if self.reduced_after is None else self.reduced_after
             self._since = (now, self.done)
 
@@ -74,7 +81,8 @@ class TimeLimit:
         notes = []
         if self.reduced_after is not None:
             after = f"after {self.reduced_after} of {plural(self.items, noun)}"
-            notes.append(f"{minutes}: test-time augmentation was reduced from tta={self.asked} to {self.tta} {after}")
+            change = f"from {self.asked.tta_settings} to {self.recipe.tta_settings}"
+            notes.append(f"{minutes}: test-time augmentation was reduced {change} {after}")
         late = sum(problem.kind == LATE for problem in problems)
         if late:
             notes.append(f"{minutes}: {late} of {plural(self.items, noun)} not predicted, or only in part")

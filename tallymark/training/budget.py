@@ -15,13 +15,13 @@ class Budget:
 
     steps: of the whole training; with `minutes`, the clock decides instead, and time is reserved for the last
     evaluation, for tuning and for the export. spent: seconds before an interruption.
-    tta: test-time augmentations in tuning; evaluations use one.
+    tta_passes: of the network in tuning, by test-time augmentation; evaluations have one.
     """
 
-    def __init__(self, steps: int, minutes: float | None, spent: float = 0.0, tta: int = 1) -> None:
+    def __init__(self, steps: int, minutes: float | None, spent: float = 0.0, tta_passes: float = 1.0) -> None:
         self.steps = steps
         self.seconds = None if minutes is None else 60 * minutes
-        self.tta = tta
+        self.tta_passes = tta_passes
         self.step = 0
         self._started = time.monotonic() - spent
         self._longest_evaluation = 0.0
@@ -49,7 +49,7 @@ class Budget:
     def done(self) -> float:
         if self.seconds is None:
             return min(self.step / self.steps, 1.0)
-        reserved = min((1 + self.tta) * self._longest_evaluation + EXPORT_SECONDS, self.seconds / 2)
+        reserved = min((1 + self.tta_passes) * self._longest_evaluation + EXPORT_SECONDS, self.seconds / 2)
         return min(self.spent / (self.seconds - reserved), 1.0)
 
     def remaining(self) -> float:

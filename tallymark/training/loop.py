@@ -70,7 +70,7 @@ class Trainer:
         """Train to the end; returns the EMA weights with the best evaluation. minutes: a time budget."""
         recipe, rank = self.recipe, self.rank
         self._start(resume=resume)
-        budget = Budget(self.steps, minutes, self.state.seconds, recipe.tta)
+        budget = Budget(self.steps, minutes, self.state.seconds, recipe.tta_passes)
         budget.step = self.state.step
         forward: nn.Module = self.network if rank.world == 1 else DistributedDataParallel(self.network)
         saved = time.monotonic()

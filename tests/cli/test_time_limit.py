@@ -52,9 +52,16 @@ def test_tta_is_reduced_first(sets: Path, tmp_path: Path) -> None:
     [note] = [note for note in printed["notes"] if "time limit" in note]
     items = pl.read_csv(tmp_path / "submission.csv").height
     assert note == (
-        f"time limit of 1 min: test-time augmentation was reduced from tta=8 to 2 after 2 of {items} images"
+        f"time limit of 1 min: test-time augmentation was reduced from tta=8 to tta=2 after 2 of {items} images"
     )
     assert printed["total"] == 0
+
+
+@pytest.mark.usefixtures("slow_network")
+def test_sizes_are_reduced_after_transforms(sets: Path, tmp_path: Path) -> None:
+    printed = predict(sets, tmp_path / "submission.csv", "tta=2", "tta_scales=3", "--minutes", 0.5)
+    [note] = [note for note in printed["notes"] if "reduced" in note]
+    assert "reduced from tta=2 tta_scales=3 to tta=1 after 2 of" in note
 
 
 @pytest.mark.usefixtures("slow_network")

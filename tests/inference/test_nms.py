@@ -316,7 +316,7 @@ def test_objects_found_at_several_scales_have_the_mean_score_and_shape() -> None
     """The second is found at one of two scales only, and the third twice at the same one."""
     boxes = Boxes.of([[0, 0, 10, 10], [50, 0, 10, 10], [90, 0, 10, 10], [2, 0, 10, 10], [91, 0, 10, 10]])
     found = one_item(boxes, [0.6, 0.8, 0.4, 0.2, 0.2])
-    fused = fuse_scales(found, np.array([0, 0, 0, 1, 0]), 2)
+    fused = fuse_scales(found, np.array([0, 0, 0, 1, 0]), np.array([2]))
     np.testing.assert_allclose(fused.scores, [0.4, 0.4, 0.2])
     np.testing.assert_allclose(np.sort(fused.shapes.x), [0.5, 50, 90 + 1 / 3])
 
@@ -325,5 +325,5 @@ def test_classes_and_items_are_apart_at_several_scales() -> None:
     boxes = Boxes.of([[0, 0, 10, 10]] * 4)
     item, label = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0])
     found = Annotations.from_rows(Items.of(["a", "b"]), item, boxes, score=np.full(4, 0.5), label=label)
-    fused = fuse_scales(found, np.array([0, 1, 0, 1]), 2)
+    fused = fuse_scales(found, np.array([0, 1, 0, 0]), np.array([2, 1]))
     assert list(zip(fused.item, fused.labels, fused.scores, strict=True)) == [(0, 0, 0.25), (0, 1, 0.25), (1, 0, 0.5)]

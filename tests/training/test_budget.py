@@ -16,7 +16,7 @@ def test_without_a_time_budget_steps_count() -> None:
 def test_a_time_budget_reserves_time_for_evaluation_tuning_and_export(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    budget = Budget(steps=1, minutes=10, tta=4)
+    budget = Budget(steps=1, minutes=10, tta_passes=4)
     budget.evaluated(20.0)
     now += 600 - 5 * 20 - EXPORT_SECONDS - 1
     assert budget.done() < 1

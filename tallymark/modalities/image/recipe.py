@@ -56,8 +56,19 @@ class ImageRecipe(Recipe):
     cutmix: Fraction = training(0.0)
     copy_paste: NonNegativeFloat = training(0.0, most=100)
 
+    @property
+    def tta_passes(self) -> float:
+        return self.tta * sum(zoom**2 for zoom in TTA_ZOOMS[: self.tta_scales])
+
+    @property
+    def tta_settings(self) -> str:
+        return super().tta_settings + (f" tta_scales={self.tta_scales}" if self.tta_scales > 1 else "")
+
     def without_tta(self) -> Self:
         return self.replace(tta=1, tta_scales=1)
+
+    def less_tta(self) -> Self:
+        return super().less_tta() if self.tta > 1 else self.replace(tta_scales=max(self.tta_scales - 1, 1))
 
     @property
     def shown_sizes(self) -> list[int]:
