@@ -77,7 +77,8 @@ class Recipe:
         `folders`, such as those of one site, or single `items`.
     leave_one_out: hold out every group in turn, with a model each, and score each group by itself, at thresholds tuned
         on the others.
-    epochs: passes over the training set. batch_size: crops per batch; accumulate: batches per optimiser step.
+    epochs: passes over the training set; 0 keeps the initial weights as they are. batch_size: crops per batch;
+        accumulate: batches per optimiser step.
     learning_rate: peak of the schedule; backbone_lr_scale: factor for the backbone. weight_decay: of AdamW.
     warmup: share of the training in which the rate rises. ema_decay: decay of the weights' moving average.
     weight_interpolation: share of the initial weights in the final ones (WiSE-FT).
@@ -118,7 +119,7 @@ class Recipe:
     train_folds: int = training(1, most=1_000)
     fold_by: Literal["groups", "folders", "items"] = training("groups")
     leave_one_out: bool = training(False)
-    epochs: int = training(30, most=100_000)
+    epochs: NonNegativeInt = training(30, most=100_000)
     batch_size: int = training(8, most=4_096)
     accumulate: int = training(1, most=4_096)
     learning_rate: float = training(2e-3, most=10)

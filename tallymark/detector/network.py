@@ -31,13 +31,13 @@ T = TypeVar("T", CenterTargets, Tensor)
 class Network(nn.Module, Generic[T]):
     """Encoder, backbone and head. T: the targets of a batch.
 
-    head_loaded: whether the weights of neck and head come from an earlier run, not only those of the backbone.
+    head_fitted: whether neck and head come from an earlier run or a linear probe, not only the backbone from elsewhere.
     batch_norm_folded: whether batch norm has no statistics, because the weights come from a model file.
     """
 
     encoder: Encoder
     backbone: Backbone
-    head_loaded: bool = False
+    head_fitted: bool = False
     batch_norm_folded: bool = False
 
     def init_from_targets(self, targets: T) -> None:

@@ -47,6 +47,8 @@ class Budget:
         return done * of >= evaluations + 1 and done < 1 and not too_slow
 
     def done(self) -> float:
+        if not self.steps:
+            return 1.0
         if self.seconds is None:
             return min(self.step / self.steps, 1.0)
         reserved = min((1 + self.tta_passes) * self._longest_evaluation + EXPORT_SECONDS, self.seconds / 2)

@@ -23,7 +23,7 @@ CHECKPOINT = "checkpoint.pt"
 class TrainingState:
     """What changes in a training, besides network, EMA, optimiser and scaler.
 
-    step: batches so far. evaluations: how many there were; evaluated_at: the step of the last one.
+    step: batches so far. evaluations: how many there were after step 0; evaluated_at: the step of the last one.
     best: the highest objective so far; best_weights: the EMA weights that it belongs to.
     seconds: spent before the last checkpoint. dataset: state of the training dataset.
     """
@@ -105,7 +105,7 @@ def _load(part: Stateful, name: str, stored: Any) -> None:
 
 def _check_best(state: TrainingState, own: Mapping[str, Any]) -> None:
     """The best weights so far are those of this network; before the first evaluation, there are none."""
-    if state.evaluations:
+    if state.evaluated_at >= 0:
         _check("best weights", own, state.best_weights)
 
 

@@ -25,6 +25,7 @@ from tallymark.modalities.base import Dataset
 from tallymark.training.batches import Batches, ConcatDataset
 from tallymark.training.devices import Rank, join_ranks
 from tallymark.training.evaluator import Evaluator
+from tallymark.training.linear_probe import starts_from_probe
 from tallymark.training.loop import Trainer
 from tallymark.training.network import make_network
 from tallymark.training.train import HeldOutFold, TrainingPlan, hold_out
@@ -157,7 +158,7 @@ def dry_run(plan: TrainingPlan) -> DryRun:
             trained=sum(one.numel() for one in parameters if one.requires_grad),
             epochs=recipe.epochs,
             steps=trainer.steps,
-            evaluations=recipe.evaluations,
+            evaluations=trainer.evaluations,
             batch_size=recipe.batch_size * rank.world,
             step_seconds=seconds,
             item_seconds=item_seconds,
@@ -173,6 +174,7 @@ def _trainer(plan: TrainingPlan, fold: HeldOutFold, rank: Rank, folder: Path) ->
     classes = plan.catalog.with_truth().truth.classes
     initial = recipe.replace(weights=fold.weights.source)
     network = make_network(initial, max(len(classes), 1), head_groups_of(recipe, classes))
+    network.head_fitted |= starts_from_probe(network, recipe)
     datasets = [modality_of(recipe).dataset(catalog, recipe) for catalog in (fold.train, *plan.extra_data)]
     dataset: Dataset = datasets[0] if len(datasets) == 1 else ConcatDataset(datasets)
     batches = Batches(dataset, recipe, max(len(classes), 1), rank.rank, rank.world)

@@ -7,6 +7,7 @@ Distort Pretrained Features).
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +16,8 @@ from torch import Tensor
 from tallymark.core.problems import EVERY, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.data.catalog import LabelledCatalog
-from tallymark.detector.network import Classifier
+from tallymark.detector.coders import CODERS
+from tallymark.detector.network import Classifier, Network
 from tallymark.detector.outputs import Outputs
 from tallymark.inference.pipeline import Model, infer_outputs
 
@@ -25,6 +27,11 @@ MIN_STD = 1e-3
 """Added to the standard deviation of each feature."""
 MAX_ITERATIONS = 100
 MAX_IMAGES = 20_000
+
+
+def starts_from_probe(network: Network[Any], recipe: Recipe) -> bool:
+    """Whether a training begins with a linear probe: that of a classifier of which the backbone alone is pretrained."""
+    return recipe.weights != "none" and not network.head_fitted and CODERS[recipe.task].ranked
 
 
 def init_classifier(network: Classifier, catalog: LabelledCatalog, recipe: Recipe) -> None:

@@ -75,7 +75,9 @@ class Trainer:
         forward: nn.Module = self.network if rank.world == 1 else DistributedDataParallel(self.network)
         saved = time.monotonic()
         with Progress(budget, enabled=rank.first) as progress:
-            for batch in self._endless_batches(budget):
+            if self.starts_fitted and self.state.step == 0 and self.state.evaluated_at < 0:
+                self._evaluate(evaluate, budget, progress, mine=False)
+            for batch in self._endless_batches(budget) if self.steps else ():
                 done = rank.broadcast(budget.done())
                 if done >= 1 and self._updated:
                     break
@@ -93,7 +95,7 @@ class Trainer:
                     self._save(budget)
                     saved = time.monotonic()
             if self.state.evaluated_at != self.state.step:  # an evaluation may have taken all the time that was left
-                self._evaluate(evaluate, budget, progress, last=True)
+                self._evaluate(evaluate, budget, progress, mine=False)
         return self.state.best_weights
 
     @property
@@ -102,11 +104,21 @@ class Trainer:
         accumulate = self.recipe.accumulate
         return math.ceil(self.recipe.epochs * len(self.batches) / accumulate) * accumulate
 
+    @property
+    def evaluations(self) -> int:
+        """Of the whole training, if the clock does not leave some out."""
+        return self.recipe.evaluations + self.starts_fitted if self.steps else 1
+
+    @property
+    def starts_fitted(self) -> bool:
+        """Whether the initial network is a checkpoint to choose from too. One evaluation leaves nothing to choose."""
+        return self.network.head_fitted and self.recipe.evaluations > 1
+
     def rehearse(self) -> Iterator[float]:
         """Train step by step without schedule, evaluation or checkpoint; yields the seconds of each."""
         if not self.state.step:
             self._start(resume=False)
-        batches = self._endless_batches(Budget(self.steps, None))
+        batches = self._endless_batches(Budget(max(self.steps, 1), None))
         while True:
             started = time.perf_counter()
             self._train_step(self.network, next(batches), trim=self.recipe.loss_trim)
@@ -126,7 +138,7 @@ class Trainer:
             self.batches.dataset.state = self.state.dataset
             self.log.resume(self.state.evaluated_at)
         else:
-            if not self.network.head_loaded:
+            if not self.network.head_fitted:
                 self.network.init_from_targets(batch.targets.to(self.rank.device))
             if self.network.batch_norm_folded:
                 restore_batch_norm(self.network, batch.inputs.to(self.rank.device).float())
@@ -201,10 +213,10 @@ class Trainer:
         if failed or not_finite(self.ema.network.state_dict()):
             raise diverged(f"a loss or weights that are not numbers at step {self.state.step}")
 
-    def _evaluate(self, evaluate: Evaluate, budget: Budget, progress: Progress, *, last: bool = False) -> None:
-        """Evaluate the EMA weights by the official rule and keep the best; unless last, mine hard negatives."""
+    def _evaluate(self, evaluate: Evaluate, budget: Budget, progress: Progress, *, mine: bool = True) -> None:
+        """Evaluate the EMA weights by the official rule and keep the best. mine: hard negatives with them, too."""
         self._stop_if_diverged()
-        self.state.evaluations += 1
+        self.state.evaluations += self.state.step > 0  # those of the recipe; that of the initial weights is one more
         self.state.evaluated_at = self.state.step
         dataset = self.batches.dataset
         if self.rank.first:
@@ -212,11 +224,11 @@ class Trainer:
             started = time.monotonic()
             evaluation = evaluate(network)
             evaluated = time.monotonic()
-            if not last:
+            if mine:
                 dataset.mine_hard_negatives(as_detector(network, self.recipe))
             budget.evaluated(evaluated - started, time.monotonic() - evaluated)
             self._record(evaluation, budget, progress)
-        if not last:
+        if mine:
             dataset.state = self.rank.broadcast_object(dataset.state)
             self.threads.update()
         if self.rank.first:

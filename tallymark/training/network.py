@@ -27,8 +27,8 @@ def make_network(recipe: Recipe, classes: int, groups: Sequence[int] = ()) -> Ne
     torch.manual_seed(recipe.seed)
     network = CODERS[recipe.task].network(recipe, modality.encoder(recipe), classes, groups)
     if Path(recipe.weights).suffix == MODEL_SUFFIX:
-        network.head_loaded = load_model_weights(network, Path(recipe.weights))
+        network.head_fitted = load_model_weights(network, Path(recipe.weights))
     else:
-        network.head_loaded = load_weights(network, network.backbone, recipe.weights)
+        network.head_fitted = load_weights(network, network.backbone, recipe.weights)
     network.backbone.freeze(recipe.frozen_stages)
     return network

@@ -75,7 +75,9 @@ class Progress:
         self._score = f"score {line['score']:.4f}"
         if self.enabled:
             loss = sum(value for name, value in line.items() if name.startswith("loss_"))
-            text = f"epoch {line['epoch']:.1f}  {duration(line['seconds'])}  loss {loss:.3f}  {self._score}"
+            shown_loss = f"loss {loss:.3f}" if loss else ""  # there is none before the first step
+            parts = f"epoch {line['epoch']:.1f}", duration(line["seconds"]), shown_loss, self._score
+            text = "  ".join(filter(None, parts))
             if self._bar is not None:
                 self._bar.console.print(text, highlight=False)
             else:

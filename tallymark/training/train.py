@@ -42,7 +42,7 @@ from tallymark.training.evaluator import Evaluator
 from tallymark.training.export import export
 from tallymark.training.extra_data import align_to_classes, refuse_held_out
 from tallymark.training.label_noise import noise_scores
-from tallymark.training.linear_probe import init_classifier
+from tallymark.training.linear_probe import init_classifier, starts_from_probe
 from tallymark.training.loop import Trainer
 from tallymark.training.network import make_network
 from tallymark.training.provenance import InitialWeights, initial_weights, record_provenance
@@ -255,6 +255,10 @@ def _train_fold(
     done = plan.resume and finished.exists()
     initial = recipe.replace(weights="none" if done else fold.weights.source)
     network = make_network(initial, max(len(classes), 1), head_groups_of(recipe, classes))
+    probed = starts_from_probe(network, recipe)
+    if not (recipe.epochs or done or probed or network.head_fitted):
+        found, remedy = f"epochs=0 with weights={recipe.weights}", "give weights=RUN, or train for some epochs"
+        raise BadInput(Problem("bad_option", "recipe", found, "initial weights of the whole network", remedy))
     catalogs = (fold.train, *plan.extra_data)
     datasets = [] if done else [modality_of(recipe).dataset(catalog, recipe) for catalog in catalogs]
     if rank.first:  # whatever is refused up to here leaves no folder behind
@@ -269,9 +273,10 @@ def _train_fold(
     trainer = Trainer(network, batches, recipe, fold.folder, rank, plan.threads)
     minutes = None if plan.minutes is None else plan.minutes / models
     resumes = plan.resume and (fold.folder / CHECKPOINT).exists()
-    pretrained = recipe.weights != "none" and not network.head_loaded
-    if rank.first and pretrained and not resumes and CODERS[recipe.task].ranked:
-        minutes = _probe(cast(Classifier, network), fold.train, recipe, minutes)
+    if probed and not resumes:
+        if rank.first:
+            minutes = _probe(cast(Classifier, network), fold.train, recipe, minutes)
+        network.head_fitted = True
     weights = trainer.train(evaluator, minutes, resume=plan.resume)
     for one in datasets:
         _report(one.problems, problems)

@@ -54,7 +54,7 @@ def test_pseudo_labels_are_predicted_by_the_engine(sets: Path, tmp_path: Path) -
 def test_the_preset_small_starts_from_the_pretrained_model(name: str) -> None:
     recipe = changed_preset(name, "small", {"weights": "pretrained"})
     classes = Session(Path(recipe.weights), "onnxruntime").metadata.classes
-    assert make_network(recipe, max(len(classes), 1), head_groups_of(recipe, classes)).head_loaded
+    assert make_network(recipe, max(len(classes), 1), head_groups_of(recipe, classes)).head_fitted
 
 
 def test_without_a_pretrained_model_there_is_a_remedy() -> None:

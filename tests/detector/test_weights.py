@@ -202,10 +202,10 @@ def test_neck_and_head_are_loaded_from_a_run_of_the_same_architecture(tmp_path: 
     first = make_network(recipe.replace(seed=1), 1)
     torch.save(first.state_dict(), tmp_path / WEIGHTS)
     again = make_network(recipe.replace(seed=2, weights=str(tmp_path)), 1)
-    assert again.head_loaded
+    assert again.head_fitted
     assert all(torch.equal(value, again.state_dict()[name]) for name, value in first.state_dict().items())
     other = make_network(recipe.replace(seed=2, weights=str(tmp_path), task="masks"), 1)
-    assert not other.head_loaded
+    assert not other.head_fitted
     assert torch.equal(
         first.backbone.state_dict()["stages.0.0.weight"], other.backbone.state_dict()["stages.0.0.weight"]
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,16 @@ import pytest
 import torch
 
 import tallymark
-from tallymark.core.problems import Problems
+from tallymark.api.train import changed_preset
+from tallymark.core.problems import BadInput, Problems
 from tallymark.detector.network import Classifier
 from tallymark.inference.pipeline import infer_outputs
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.training import train
 from tallymark.training.linear_probe import as_feature_extractor, fit_linear, init_classifier
+from tallymark.training.log import LOG
 from tallymark.training.network import make_network
+from tests.training.test_loop import steps_of
 from tests.training.test_train import QUICK
 
 RECIPE = ImageRecipe().replace(task="labels", width=8, image_size=64, crop_size=64, label_smoothing=0.1)
@@ -67,6 +71,30 @@ def test_the_last_layer_starts_better_than_random(sets: Path) -> None:
         predicted = network.head.linear(pooled).log_softmax(1).numpy()
     loss = -predicted[catalog.truth.item, catalog.truth.labels].mean()
     assert loss < np.log(len(catalog.truth.classes)) - 0.1
+
+
+def test_no_epoch_ends_with_the_probe(sets: Path, tmp_path: Path) -> None:
+    """And it can be fine-tuned later, from a network that is a checkpoint to choose from."""
+    recipe = changed_preset("food", "tiny", QUICK)
+    state = make_network(recipe, 4).backbone.state_dict()
+    torch.save(state, tmp_path / "backbone.pt")
+    changes = QUICK | {"weights": str(tmp_path / "backbone.pt"), "epochs": 0}
+    probe = tallymark.train("food", sets / "food", tmp_path / "probe", preset="tiny", **changes)
+    ended = torch.load(tmp_path / "probe" / "weights.pt", weights_only=True)
+    assert all(torch.equal(ended[f"backbone.{name}"], value) for name, value in state.items())
+    assert steps_of(tmp_path / "probe") == [0]
+    changes = QUICK | {"weights": str(tmp_path / "probe"), "learning_rate": 1e-9, "epochs": 1}
+    tallymark.train("food", sets / "food", tmp_path / "tuned", preset="tiny", **changes)
+    scores = [json.loads(line)["score"] for line in (tmp_path / "tuned" / LOG).read_text().splitlines()]
+    assert len(scores) == QUICK["evaluations"] + 1
+    assert scores[0] == probe.score.value
+
+
+def test_no_epoch_needs_a_whole_network(sets: Path, tmp_path: Path) -> None:
+    for name in ("food", "wheat"):
+        with pytest.raises(BadInput, match="epochs=0 with weights=none"):
+            tallymark.train(name, sets / name, tmp_path / "run", preset="tiny", **QUICK | {"epochs": 0})
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow

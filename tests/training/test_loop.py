@@ -55,6 +55,7 @@ class Noise:
 
 
 def trainer_of(folder: Path, rank: Rank = ALONE, **changes: Any) -> Trainer:
+    folder.mkdir(exist_ok=True)
     recipe = RECIPE.replace(**changes)
     batches = Batches(Noise(recipe.task), recipe, 3, rank.rank, rank.world)
     return Trainer(make_network(recipe, 3), batches, recipe, folder, rank)
@@ -85,6 +86,64 @@ def test_the_best_weights_are_kept_and_without_a_score_the_last(
     weights = trainer_of(tmp_path).train(evaluate, None)
     assert len(evaluate.weights) == 3
     assert [same(weights, one) for one in evaluate.weights] == [number == kept for number in range(3)]
+
+
+def fitted(folder: Path, **changes: Any) -> Trainer:
+    """A trainer whose network has a fitted head, as after a linear probe or from an earlier run."""
+    training = trainer_of(folder, **changes)
+    training.network.head_fitted = True
+    return training
+
+
+@pytest.mark.parametrize("changes", [{}, {"weight_interpolation": 0.5}, {"task": "labels"}])
+def test_a_fitted_network_is_a_checkpoint_too(changes: dict[str, Any], tmp_path: Path) -> None:
+    training, evaluate = fitted(tmp_path, **changes), Evaluate(0.4, 0.1, 0.3, 0.2)
+    initial = {name: value.clone() for name, value in training.network.state_dict().items()}
+    assert same(training.train(evaluate, None), initial)
+    assert steps_of(tmp_path) == [0, 4, 8, 12]
+    assert training.evaluations == 4
+    assert training.batches.dataset.state == 2  # hard negatives are mined as without it
+
+
+def test_the_initial_network_changes_nothing_where_a_later_one_is_better(tmp_path: Path) -> None:
+    weights = trainer_of(tmp_path / "random").train(Evaluate(0.1, 0.3, 0.2), None)
+    training = fitted(tmp_path / "fitted")
+    training.network.init_from_targets(next(training.batches.epoch(0, lambda batch: False)).targets)
+    assert same(training.train(Evaluate(0.2, 0.1, 0.3, 0.2), None), weights)
+
+
+def test_with_one_evaluation_nothing_is_selected(tmp_path: Path) -> None:
+    evaluate = Evaluate(0.4, 0.9)
+    weights = fitted(tmp_path, evaluations=1).train(evaluate, None)
+    assert [same(weights, one) for one in evaluate.weights] == [True]
+    assert steps_of(tmp_path) == [12]
+
+
+@pytest.mark.parametrize("minutes", [None, 1.0])
+@pytest.mark.parametrize("evaluations", [1, 3])
+def test_no_epoch_keeps_the_initial_network(evaluations: int, minutes: float | None, tmp_path: Path) -> None:
+    training, evaluate = fitted(tmp_path, epochs=0, evaluations=evaluations), Evaluate(0.4)
+    initial = {name: value.clone() for name, value in training.network.state_dict().items()}
+    assert same(training.train(evaluate, minutes), initial)
+    assert steps_of(tmp_path) == [0]
+    assert training.evaluations == len(evaluate.weights) == 1
+
+
+def test_a_training_resumes_after_its_initial_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = fitted(tmp_path / "whole").train(Evaluate(0.4, 0.1, 0.5, 0.2), None)
+
+    def killed(self: Trainer, *given: Any, **named: Any) -> dict[str, float]:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Trainer, "_train_step", killed)
+        with pytest.raises(KeyboardInterrupt):
+            fitted(tmp_path / "killed").train(Evaluate(0.4), None)
+    assert steps_of(tmp_path / "killed") == [0]
+    evaluate = Evaluate(0.1, 0.5, 0.2)
+    assert same(trainer_of(tmp_path / "killed").train(evaluate, None, resume=True), whole)
+    assert len(evaluate.weights) == 3
+    assert steps_of(tmp_path / "killed") == [0, 4, 8, 12]
 
 
 def test_batches_made_before_an_evaluation_are_not_used_after_it(

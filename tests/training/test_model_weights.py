@@ -57,7 +57,7 @@ def assert_close(one: dict[str, Tensor], other: dict[str, Tensor], tolerance: fl
 
 def test_the_network_computes_what_the_model_does(trained: Network[Any], model: Path) -> None:
     network = make_network(RECIPE.replace(weights=str(model)), 1).eval()
-    assert network.head_loaded
+    assert network.head_fitted
     assert_close(outputs(trained), outputs(network))
 
 
@@ -85,7 +85,7 @@ def test_restored_batch_norm_computes_the_same_in_training(trained: Network[Any]
 
 def test_another_head_is_not_loaded(model: Path) -> None:
     network = make_network(RECIPE.replace(weights=str(model), task="boxes"), 1).eval()
-    assert not network.head_loaded
+    assert not network.head_fitted
     same = make_network(RECIPE.replace(weights=str(model)), 1).eval()
     ours, theirs = (one.backbone(IMAGES)[-1] for one in (network, same))
     assert torch.equal(ours, theirs)
