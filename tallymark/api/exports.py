@@ -6,6 +6,7 @@ Each takes the result of `predict`. What does not go with the model, such as a t
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -168,7 +169,7 @@ class Exports:
     """The exports of one prediction: files and folders to write, None for those that are not wanted.
 
     gsd: metres per pixel. clips_per_kind: see `export_clips`. formats: names of formats and paths, see `export`.
-    rule_options: by which the report is scored.
+    rule_options: by which the report is scored. replaced: see `incomplete_outputs`.
     """
 
     counts: Path | None = None
@@ -185,6 +186,7 @@ class Exports:
     report: Path | None = None
     formats: tuple[tuple[str, Path], ...] = ()
     rule_options: Mapping[str, object] = field(default_factory=dict)
+    replaced: Mapping[Path, bool] = field(default_factory=dict)
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -215,12 +217,17 @@ class Exports:
             force=True,
         )
         for folder, noun in ((self.clips, "clips"), (self.draw, "drawings")):
-            if folder is not None and folder.exists() and (not folder.is_dir() or holds_files(folder)):
+            if folder is None or folder in self.replaced:
+                continue
+            if folder.exists() and (not folder.is_dir() or holds_files(folder)):
                 remedy = f"name a new folder: {noun} of two runs would be mixed up"
                 raise BadInput(Problem("not_empty", str(folder), "files", "a new or empty folder", remedy))
 
     def write(self, result: PredictionResult) -> tuple[str, ...]:
         """Write them all, and return sentences about what was left out."""
+        for folder in (self.clips, self.draw):
+            if folder is not None and self.replaced.get(folder):  # other clips may be chosen now
+                shutil.rmtree(folder, ignore_errors=True)
         if self.counts is not None:
             export_counts(result, self.counts, gsd=self.gsd)
         if self.objects is not None:

@@ -38,15 +38,22 @@ def remember_incomplete(journal: Path, outputs: Outputs) -> None:
             (journal / NAME).unlink(missing_ok=True)
 
 
-def incomplete_outputs(journal: Path | None, outputs: Outputs) -> list[Path]:
-    """Those outputs that lack items, and are still as they were written, or whose command did not come to its end."""
+def incomplete_outputs(journal: Path | None, outputs: Outputs) -> dict[Path, bool]:
+    """Those outputs that lack items, or whose command did not come to its end.
+
+    Returns
+    -------
+    Of each, whether it is known to be as it was written: then nothing of anybody else's is in a folder.
+    """
     if journal is None or not (journal / NAME).is_file():
-        return []
+        return {}
     known = read_json(journal / NAME, Problems())
     if not isinstance(known, dict):
-        return []
-    given = [path for path in outputs if path is not None]
-    return [path for path in given if known.get(_name(path), []) in (None, _stamp(path)) and path.exists()]
+        return {}
+    existing = [path for path in outputs if path is not None and path.exists()]
+    noted = {path: known[_name(path)] for path in existing if _name(path) in known}
+    unchanged = {path: stamp is not None and stamp == _stamp(path) for path, stamp in noted.items()}
+    return {path: same for path, same in unchanged.items() if same or noted[path] is None}
 
 
 def _name(path: Path) -> str:

@@ -29,7 +29,6 @@ from tallymark.inference.predictor import PredictionResult, Predictor
 from tallymark.inference.read_items import only_read
 from tallymark.inference.speed import speed_fields
 from tallymark.inference.time_limit import TimeLimit
-from tallymark.io.media import READ_FAILED
 from tallymark.modalities import modality_of
 from tallymark.reporting.measurements import check_gsd
 
@@ -139,7 +138,7 @@ def predict(
         if form == CLIPS or (form is None and catalog.truth is not None and catalog.truth.weak):
             form, predictions = CLIPS, clip_probabilities(result.candidates.load())
         write(name, predictions, out, form=form, **given)
-    if not isinstance(journal, JournalFolder) and READ_FAILED not in result.problems.counts:
+    if not isinstance(journal, JournalFolder) and not result.incomplete:
         place.complete()
     named = "" if out is None else what.name_note(out)
     return replace(result, notes=(*notes, *result.notes, *every.remarks, *filter(None, [named])))

@@ -158,7 +158,7 @@ def predict(
     submission, and the exit code is 2. If a disk or a share failed to read some, the same command tries them again.
     """
 
-    outputs = [out, counts, objects, days, plot, candidates, report, raven, audacity]
+    outputs = [out, counts, objects, days, plot, candidates, report, raven, audacity, clips, draw]
 
     def how_to_resume() -> str:
         if journal is None and not any(outputs):
@@ -174,18 +174,18 @@ def predict(
         from tallymark.core.planned_outputs import refuse_outputs
         from tallymark.inference.journal_folder import journal_place
         from tallymark.inference.time_limit import TimeLimit
-        from tallymark.io.media import READ_FAILED
 
         formats = tuple(parse_exports(export or []))
         exported_folders = [path for name, path in formats if writes_folder(name, path)]
         exported_files = [path for name, path in formats if not writes_folder(name, path)]
         outputs += [*exported_files, *exported_folders]
         place = journal_place(journal, outputs, limited=minutes is not None)
+        replaced = incomplete_outputs(place.path, outputs)
         refuse_outputs(
             [out, counts, objects, days, plot, candidates, report, *exported_files],
             [raven, audacity, *exported_folders],
             filled=[clips, draw, journal],
-            replaced=incomplete_outputs(place.path, outputs),
+            replaced=replaced,
             inputs=[model, folder, sample, *(corrections or ())],
             force=force,
         )
@@ -205,6 +205,7 @@ def predict(
             report=report,
             formats=formats,
             rule_options=assignments_of(rule),
+            replaced=replaced,
         )
         exports.check(predictor.metadata.recipe)
         result = run_predict(
@@ -225,16 +226,15 @@ def predict(
             **changes_of(recipe, run_predict),
         )
         left_out = exports.write(result)
-        incomplete = READ_FAILED in result.problems.counts
-        remember_incomplete(place.path, outputs if incomplete else [])
+        remember_incomplete(place.path, outputs if result.incomplete else [])
         notes = [*result.notes, *left_out]
-        if incomplete:
+        if result.incomplete:
             overwrite = ["--force"] if minutes is not None and any(outputs) else []
             notes.append(f"to try again what could not be read: {command_line(*overwrite)}")
         else:
             place.complete()
         _print_prediction(replace(result, notes=tuple(notes)), exports, out, json_)
-        if result.unread or incomplete:  # all else is written, but a script should know
+        if result.unread or result.incomplete:  # all else is written, but a script should know
             raise typer.Exit(2)
 
 

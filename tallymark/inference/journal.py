@@ -12,6 +12,7 @@ import hashlib
 import json
 from array import array
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -62,8 +63,10 @@ class Journal:
         for path in self.folder.glob(f"*{PARTIAL}"):  # of an earlier run
             path.unlink(missing_ok=True)
         for path in sorted(self.folder.glob(f"*{PAGE}")):
-            page = read_page(path, recipe, self.classes)
-            if page is not None:  # what is damaged is inferred anew
+            page = None
+            with suppress(OSError):
+                page = read_page(path, recipe, self.classes)
+            if page is not None:  # what is damaged, or cannot be read, is inferred anew
                 self.note(path.name, page.items.ids.to_list(), page.size, page.presence)
 
     def __contains__(self, key: str) -> bool:

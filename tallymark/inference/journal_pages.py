@@ -18,6 +18,7 @@ from tallymark.core.recipe import Recipe
 from tallymark.inference.candidate_columns import candidate_columns, candidates_of_columns
 from tallymark.inference.candidates import Candidates
 from tallymark.io.regular import read_regular
+from tallymark.io.retries import retry
 
 PAGE = ".page"
 """Suffix of pages that are kept."""
@@ -36,11 +37,8 @@ def write_page(path: Path, candidates: Candidates) -> None:
 
 
 def read_page(path: Path, recipe: Recipe, classes: tuple[str, ...]) -> Candidates | None:
-    """The candidates of a page; None if it is not as it was written."""
-    try:
-        data = read_regular(path)
-    except OSError:
-        return None
+    """The candidates of a page; None if it is not as it was written, an `OSError` if it cannot be read."""
+    data = retry(lambda: read_regular(path))
     start = len(MARK) + hashlib.sha256().digest_size
     content = data[start:]
     if data[:start] != MARK + _checksum(path, content):

@@ -30,6 +30,8 @@ from tallymark.inference.recall_curve import OperatingPoint, RecallCurve
 from tallymark.inference.session import Runtime, Session
 from tallymark.inference.stored_candidates import StoredCandidates
 from tallymark.inference.time_limit import LATE, TimeLimit
+from tallymark.io.folders import UNLISTED
+from tallymark.io.media import READ_FAILED
 from tallymark.modalities import modality_of
 from tallymark.modalities.base import InputPlan
 
@@ -58,6 +60,11 @@ class PredictionResult:
     notes: tuple[str, ...] = ()
     counting: CountCalibration | None = None
     unread: tuple[str, ...] = ()
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the system failed to read a file or a folder, so that the same command may find more later."""
+        return not {READ_FAILED, UNLISTED}.isdisjoint(self.problems.counts)
 
     @cached_property
     def counted(self) -> Annotations[Any]:

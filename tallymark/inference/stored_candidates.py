@@ -89,9 +89,13 @@ class StoredCandidates:
 
     def _open(self, page: int) -> Candidates:
         path = self.folder / self.pages[page]
-        candidates = read_page(path, self.recipe, self.classes)
+        found = "a damaged page"
+        try:
+            candidates = read_page(path, self.recipe, self.classes)
+        except OSError as error:
+            candidates, found = None, (error.strerror or type(error).__name__).lower()
         if candidates is None:
             remedy = "run the same command again: what was on it will be inferred again"
-            found, expected = "a damaged page, or none", "the page as it was written a short time ago"
+            expected = "the page as it was written a short time ago"
             raise BadInput(Problem("damaged_page", str(path), found, expected, remedy))
         return candidates

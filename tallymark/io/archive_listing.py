@@ -13,7 +13,7 @@ from tallymark.core.problems import Problem
 from tallymark.io.archives import SUFFIX, BadArchive, open_archive
 from tallymark.io.regular import NotRegular
 
-HIDDEN = (".", "__MACOSX")
+HIDDEN = (".", "__MACOSX", "lost+found", "$RECYCLE.BIN", "System Volume Information")
 """How names of files and folders begin that are not data."""
 HIDDEN_MEMBER = re.compile(r"(^|/)(\.|__MACOSX)")
 NAMED = 3

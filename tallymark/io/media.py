@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -23,9 +24,9 @@ THUMBNAIL = 48
 
 
 READ_FAILED = "read_failed"
-"""The kind of problem of a file that a disk or a share failed to read: that says nothing about the file."""
+"""The kind of problem of a file that the system failed to read, or refused to: that says nothing about the file."""
 RESUME = "resume: the same command with --resume"
-RESUME_REMEDY = f"check the disk or the connection to it, then {RESUME}"
+RESUME_REMEDY = f"check the disk, the connection to it and the permissions, then {RESUME}"
 """What to do after a training stopped at such a file."""
 
 
@@ -43,7 +44,7 @@ class BadMedia(Exception):
 
     @property
     def transient(self) -> bool:
-        """Whether it may be readable later as it is, since the disk or the share failed, and not the file."""
+        """Whether it may be readable later as it is, since the system failed or refused to read it."""
         return self.kind == READ_FAILED
 
 
@@ -126,12 +127,14 @@ def unreadable(error: OSError) -> BadMedia:
         return read_failed(found)
     if isinstance(error, archives.BadArchive | NotRegular):
         return BadMedia("unreadable_media", found, error.remedy)
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return read_failed(found, "change its permissions")
     return BadMedia("unreadable_media", found)
 
 
-def read_failed(found: str) -> BadMedia:
-    """A file that a disk or a share failed to read."""
-    return BadMedia(READ_FAILED, found, "check the disk or the connection to it, then run the same command again")
+def read_failed(found: str, mend: str = "check the disk or the connection to it") -> BadMedia:
+    """A file that the system failed to read, or refused to."""
+    return BadMedia(READ_FAILED, found, f"{mend}, then run the same command again")
 
 
 def worker_died(reason: str) -> BadMedia:

@@ -23,7 +23,7 @@ def make_tiles(catalog: Catalog, items: Sequence[GalleryItem], title: str) -> li
 
 
 def make_tile(catalog: Catalog, item: GalleryItem) -> Tile:
-    """The tile of an item; a placeholder says why its file cannot be read."""
+    """The tile of an item; a placeholder, and a fact, say why its file cannot be read."""
     group = catalog.group[item.item]
     facts = ["" if group == NO_GROUP else group, catalog.split[item.item]]
     if item.window is not None:
@@ -32,13 +32,20 @@ def make_tile(catalog: Catalog, item: GalleryItem) -> Tile:
         facts.append("unlabelled")
     elif countable(catalog) and catalog.truth is not None:
         facts.append(plural(int(catalog.truth.counts[item.item]), *object_nouns(catalog)))
-    return Tile.make(draw_item(catalog, item), catalog.items.ids[item.item], facts, item.reason)
+    image, unread = _draw(catalog, item)
+    return Tile.make(image, catalog.items.ids[item.item], [*facts, unread], item.reason)
 
 
 def draw_item(catalog: Catalog, item: GalleryItem) -> np.ndarray:
     """An item with its annotations as an RGB image, or a placeholder if its file cannot be read."""
+    return _draw(catalog, item)[0]
+
+
+def _draw(catalog: Catalog, item: GalleryItem) -> tuple[np.ndarray, str]:
+    """The image, and why it is a placeholder if it is."""
     renderer = renderer_of(catalog)
     try:
-        return renderer.draw(catalog, item)
+        return renderer.draw(catalog, item), ""
     except BadMedia as bad:
-        return placeholder(f"cannot be read: {bad.found}", renderer.thumbnail_size)
+        unread = f"cannot be read: {bad.found}"
+        return placeholder(unread, renderer.thumbnail_size), unread

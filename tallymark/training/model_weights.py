@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from tallymark.core.problems import BadInput, Problem
 from tallymark.detector.network import Network
-from tallymark.inference.onnx_file import read_model
+from tallymark.inference.onnx_file import REMEDY, read_model
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -48,9 +48,10 @@ def load_model_weights(network: Network[Any], path: Path) -> bool:
     if wrong := _difference(own, stored):
         remedy = "choose the backbone, width and depth that the model was trained with"
         raise BadInput(Problem("other_weights", str(path), wrong, "the weights of the backbone", remedy))
-    parameters = {name for name, _ in network.named_parameters()}
-    rest = parameters - {name for layer in layers for name in _state_of(network, layer)}
-    same = len(layers) == len(stored) and not _difference(layers, stored) and rest <= others.keys()
+    in_layers = {name for layer in layers for name in _state_of(network, layer)}
+    rest = {name: values.shape for name, values in network.named_parameters() if name not in in_layers}
+    same = len(layers) == len(stored) and not _difference(layers, stored)
+    same = same and all(name in others and others[name].shape == shape for name, shape in rest.items())
     state = {name: others[name] for name in rest} if same else {}
     for layer, values in zip(layers if same else own, stored, strict=False):
         state |= _state_of(network, layer, values)
@@ -130,29 +131,39 @@ def _state_of(network: Network[Any], layer: Layer, values: StoredLayer | None = 
 def _difference(layers: Sequence[Layer], stored: Sequence[StoredLayer]) -> str:
     """The first layer that a model file lacks or has in another shape; nothing if there is none."""
     for number, layer in enumerate(layers):
+        if number == len(stored):
+            return f"nothing for {layer.name}"
+        weight, bias = (tuple(values.shape) for values in stored[number])
         shape = tuple(layer.module.weight.shape)
-        found = tuple(stored[number].weight.shape) if number < len(stored) else ()
-        if found != shape:
-            return f"{found or 'nothing'} in place of {shape} for {layer.name}"
+        if weight != shape:
+            return f"{weight} in place of {shape} for {layer.name}"
+        if bias != shape[:1]:
+            return f"a bias of {bias} in place of {shape[:1]} for {layer.name}"
     return ""
 
 
 def _read_layers(path: Path) -> tuple[list[StoredLayer], dict[str, Tensor]]:
     """The layers of a model file in their order, and all stored weights by their names in the network."""
     import onnx
+    from google.protobuf.message import DecodeError
 
-    proto = onnx.load_from_string(read_model(path))
-    values = _stored_values(proto)
+    try:
+        proto = onnx.load_from_string(read_model(path))
+        values = _stored_values(proto)
+    except (DecodeError, IndexError, ValueError):  # `read_model` has only looked at what prediction needs
+        found = "a network or weights that are not what they are said to be"
+        raise BadInput(Problem("bad_model", str(path), found, "a model of this package", REMEDY)) from None
     layers = []
     for node in proto.graph.node:
         if node.op_type not in LAYERS:
             continue
-        weight = values.get(node.input[1])
-        if weight is None:
-            expected, remedy = "weights as numbers of 16 or 32 bits", "use the model before it was quantised"
-            raise BadInput(Problem("other_weights", str(path), f"{node.name} without such weights", expected, remedy))
-        bias = values[node.input[2]] if len(node.input) > 2 else torch.zeros(len(weight))
-        layers.append(StoredLayer(weight, bias))
+        _, weight_name, bias_name = [*node.input, "", "", ""][:3]
+        weight = values.get(weight_name)
+        if weight is None or (bias_name and bias_name not in values):
+            found, expected = f"{node.name} without such weights", "weights as numbers of 16 or 32 bits"
+            remedy = "use the model before it was quantised"
+            raise BadInput(Problem("other_weights", str(path), found, expected, remedy))
+        layers.append(StoredLayer(weight, values[bias_name] if bias_name else torch.zeros(weight.shape[:1])))
     return layers, {name.removeprefix("network."): value for name, value in values.items()}
 
 

@@ -12,13 +12,16 @@ from typing import Any
 
 import cv2
 import numpy as np
+import polars as pl
 import pytest
 import soundfile
 
 from tallymark.inference import infer_catalog
 from tallymark.inference.session import Session
-from tallymark.io import archives, retries
+from tallymark.io import archives, audio, retries
+from tallymark.io.media import unreadable
 from tests.cli.running import run
+from tests.sets import contents
 from tests.untrained import untrained
 
 PHOTOGRAPHS = 400
@@ -156,6 +159,90 @@ def test_files_that_fail_are_counted_and_completed_by_the_same_command(
     assert len((tmp_path / "counts.csv").read_text().splitlines()) == 1 + PHOTOGRAPHS
     refused = json.loads(predict(*command, code=2))
     assert refused["counts"] == {"exists": 2}  # a complete file is not
+
+
+def test_a_file_that_must_not_be_read_is_completed_by_the_same_command(
+    share: Share, predict: Callable[..., str], expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drawings too, which are made anew in a folder that holds those of the first run."""
+    read = archives.read_bytes
+
+    def refusing(path: Path) -> bytes:
+        if path.stem == "007":
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return read(path)
+
+    command = ("--draw", tmp_path / "drawn", "--json")
+    with monkeypatch.context() as disturbed:
+        disturbed.setattr(archives, "read_bytes", refusing)
+        first = json.loads(predict(*command, code=2))
+    (problem,) = first["problems"]
+    assert (problem["item"], problem["found"]) == ("007", "permission denied")
+    assert len(list((tmp_path / "drawn").iterdir())) == PHOTOGRAPHS - 1
+    second = json.loads(predict(*command))
+    assert (second["items"], second["total"]) == (PHOTOGRAPHS, 0)
+    assert (tmp_path / "submission.csv").read_bytes() == expected
+    assert len(list((tmp_path / "drawn").iterdir())) == PHOTOGRAPHS
+    refused = json.loads(predict(*command, "--force", code=2))
+    assert refused["counts"] == {"not_empty": 1}  # complete drawings are not
+
+
+def test_drawings_of_a_command_that_was_killed_are_replaced(
+    share: Share, predict: Callable[..., str], expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*given: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    command = ("--draw", tmp_path / "drawn", "--candidates", tmp_path / "candidates.parquet")
+    with monkeypatch.context() as disturbed:
+        disturbed.setattr("tallymark.api.exports.export_candidates", interrupt)
+        predict(*command, code=130)
+    (tmp_path / "drawn" / "mine.txt").write_text("mine")
+    predict(*command)
+    assert (tmp_path / "submission.csv").read_bytes() == expected
+    assert (tmp_path / "drawn" / "mine.txt").read_text() == "mine"  # what is not known is never removed
+
+
+def test_clips_of_an_incomplete_run_are_chosen_anew(
+    calls_model: Path, recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def predict(folder: Path, code: int = 0) -> dict[str, bytes]:
+        words = ("--clips", folder, "--clips-each", "1", "--out", folder.with_suffix(".csv"))
+        run("predict", calls_model, recordings, "score_threshold=0.01", *words, code=code)
+        return contents(folder)
+
+    expected = predict(tmp_path / "undisturbed")
+    chosen = pl.read_csv(next((tmp_path / "undisturbed").glob("*.csv")))["recording"].to_list()
+    opened = audio.open_file
+
+    def refusing(path: Path) -> Any:
+        if path.name in chosen:
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return opened(path)
+
+    with monkeypatch.context() as disturbed:
+        disturbed.setattr(audio, "open_file", refusing)
+        other = predict(tmp_path / "clips", code=2)
+    assert other.keys() - expected.keys()
+    assert predict(tmp_path / "clips").keys() == expected.keys()
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES])
+def test_a_photograph_that_fails_while_it_is_drawn_is_named(
+    number: int, share: Share, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in sorted(share.folder.iterdir())[2:]:
+        path.unlink()
+
+    def failing(*given: Any) -> Any:
+        raise unreadable(OSError(number, os.strerror(number)))
+
+    monkeypatch.setattr("tallymark.modalities.image.render.read_image", failing)
+    words = ("--draw", tmp_path / "drawn", "--out", tmp_path / "out.csv", "--json")
+    found = json.loads(run("predict", model, share.folder, *words, code=2))
+    assert [(problem["item"], problem["found"]) for problem in found["problems"]] == [
+        (name, os.strerror(number).lower()) for name in ("000", "001")
+    ]
 
 
 def test_a_file_that_was_changed_is_not_replaced(

@@ -141,10 +141,15 @@ def test_a_folder_that_cannot_be_listed_costs_itself_only(
     run("explore", "wheat", folder, "--out", tmp_path / "page.html", code=2)
     assert "unreadable_folder" in (tmp_path / "page.html").read_text()
     model = untrained("wheat", tmp_path / "model.onnx")
-    assert "unreadable_folder" in run("predict", model, folder, "--out", tmp_path / "submission.csv")
+    command = ("predict", model, folder, "--out", tmp_path / "submission.csv", "--json")
+    found = json.loads(run(*command, code=2))
+    assert (found["items"], found["counts"]) == (3, {"unreadable_folder": 1})
+    assert "to try again what could not be read: " in found["notes"][-1]
     assert "3 items" in run("check", "wheat", tmp_path / "submission.csv")
     printed = run("check", "wheat", tmp_path / "submission.csv", "--against", folder, code=2)
     assert "unreadable_folder" in printed  # ids that are not known cannot be missed
+    monkeypatch.setattr(os, "scandir", scan)
+    assert json.loads(run(*command))["total"] == 0  # what lacked the folder is replaced
 
 
 def test_special_files_as_recipes_and_weights(tmp_path: Path) -> None:

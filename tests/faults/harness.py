@@ -55,7 +55,11 @@ class Fault:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command ended. failed: the operation, the error and the path of the fault; empty if there was none."""
+    """How a command ended.
+
+    failed: the operation, the error and the path of the fault; empty if there was none. One that lasts has a line for
+        each operation that failed.
+    """
 
     code: int
     printed: str
@@ -65,8 +69,14 @@ class Outcome:
 
     @property
     def fault(self) -> tuple[str, int, str]:
-        operation, error, path = self.failed.split(" ", 2)
+        """The operation that failed, or was the first to fail."""
+        operation, error, path = self.failed.split("\n")[0].split(" ", 2)
         return operation, int(error), path
+
+    @property
+    def paths(self) -> set[str]:
+        """What failed to be written or read: of a disk that is full, a command names one."""
+        return {line.split(" ", 2)[2] for line in self.failed.split("\n")}
 
     @property
     def said(self) -> str:
@@ -82,7 +92,7 @@ class Case:
     media: suffixes of files that cost only their item if they cannot be read: the command names them and goes on.
     grows: a folder with files that are written in several stages, each of them whole.
     journal: a folder with pages of which only the content counts, not which item is on which page.
-    pictured: whether an item that cannot be read may be a picture that says so, which no text can be looked for in.
+    rows: outputs, or folders of them, whose lines or files about the other items stay as they are then.
     again: what to run after a fault, if it is not the same command.
     tries: how many operations fail in the short test.
     steady: what of an output must be the same in each run; leaves out times. None if there may be another one or none.
@@ -93,9 +103,9 @@ class Case:
     code: int = 0
     lists: tuple[str, ...] = ()
     media: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
     grows: str = "\0"
     journal: str = "\0"
-    pictured: bool = False
     again: str = ""
     tries: int = 4
     steady: Callable[[str, bytes], object] = lambda name, data: data
@@ -207,12 +217,12 @@ class Sweep:
         return self._named(fault, outcome, wrong)
 
     def _named(self, fault: Fault, outcome: Outcome, wrong: list[str]) -> list[str]:
-        what = outcome.failed or fault.mode.name.lower()
+        what = outcome.failed.split("\n")[0] or fault.mode.name.lower()
         return [f"operation {fault.at} ({what}): {text}" for text in wrong]
 
     def _judge(self, outcome: Outcome) -> list[str]:
         wrong = self._damage(outcome)
-        _, error, path = outcome.fault
+        path = outcome.fault[2]
         if left := [name for name in self._contents(self.folder) if UNFINISHED in name]:
             wrong.append(f"{left} is left")
         if "Traceback" in outcome.printed:
@@ -221,7 +231,7 @@ class Sweep:
             wrong.append(f"exit code {outcome.code}: {outcome.said[-300:]}")
         elif outcome.code != 2 and self._lists(outcome):
             wrong.append(f"exit code {outcome.code}, although {path} could not be read")
-        elif self._tells(outcome) and (missing := self._unsaid(outcome, error, path)):
+        elif self._tells(outcome) and (missing := self._unsaid(outcome)):
             wrong.append(f"the message lacks {missing}: {outcome.said[-400:]}")
         return wrong
 
@@ -243,32 +253,55 @@ class Sweep:
         found = {name: data for name, data in self._contents(self.folder).items() if UNFINISHED not in name}
         wrong = [f"{name} is lost" for name in self.before if name not in found]
         operation, _, path = outcome.fault if outcome.failed else ("", 0, "")
-        if self._skips(operation, path):
-            return wrong  # whole, but without the item that could not be read
+        if self._skips(operation, path) and outcome.code != self.case.code:
+            return wrong + self._other_rows(Path(path))  # whole, but without the item that could not be read
         good = (self.after,) if outcome.code == self.case.code else (self.before, self.after)
         lists = self.case.lists if operation in ("open", "read", "list") else ()
         known = [name for name in found if name not in lists and not name.startswith(self.case.grows)]
         half = [name for name in known if found[name] not in [one.get(name) for one in good]]
         return wrong + ([f"{half[:5]} neither as before nor whole"] if half else [])
 
+    def _other_rows(self, path: Path) -> list[str]:
+        """Outputs in which a row, or a file, about an item other than those of a path has changed or is missing."""
+        items = {path.stem, *(inner.stem for inner in path.rglob("*"))}
+
+        def others(name: str, data: object) -> object:
+            if any(item in name for item in items):
+                return None
+            assert isinstance(data, bytes)
+            return [line for line in data.splitlines() if not any(item.encode() in line for item in items)]
+
+        found = self._contents(self.folder)
+        known = [name for name in self.after if name.startswith(self.case.rows)] if self.case.rows else []
+        if all(found.get(name) == self.before.get(name) for name in known):
+            return []  # it has stopped
+        wrong = [name for name in known if others(name, found.get(name, b"")) != others(name, self.after[name])]
+        return [f"{wrong[:5]} have lost what is about other items"] if wrong else []
+
     def _skips(self, operation: str, path: str) -> bool:
-        """Whether what failed costs its item only."""
+        """Whether what failed costs its item only, or the items of its folder."""
+        if operation == "list":
+            return bool(self.case.rows)
         return operation in ("open", "read") and bool(self.case.media) and path.endswith(self.case.media)
 
-    def _unsaid(self, outcome: Outcome, error: int, path: str) -> str:
-        """What a message, or a list or page of problems, should name: the file, or its folder, and the reason."""
+    def _unsaid(self, outcome: Outcome) -> str:
+        """What a message, or a list or page of problems, should name: the file and the reason."""
+        _, error, path = outcome.fault
         found = contents(self.folder)
         if outcome.said == self.undisturbed.said and self._contents(self.folder) == self.after:
             return ""  # tried again, with success
         listed = [data.decode(errors="replace") for name, data in found.items() if name in OUT]
-        said = outcome.said + ("".join(listed) if outcome.code != 2 or not self.case.pictured else "")
-        place = Path(path).relative_to(self.folder)
-        own = place.name.removeprefix(".").rsplit(".", 2)[0] if place.name.endswith(UNFINISHED) else place.name
-        if not any(name and name in said for name in (own, *place.parts[:-1])):
-            return f"the file {place}"
-        if self.case.pictured and self._skips(outcome.fault[0], path):
-            return ""
+        said = outcome.said + "".join(listed)
+        if not any(self._name_of(Path(one)) in said for one in outcome.paths):
+            return f"the file {path}"
         return "" if os.strerror(error).lower() in said.lower() else f"the reason {os.strerror(error)!r}"
+
+    def _name_of(self, path: Path) -> str:
+        """What a path is called in a message; of a hidden file that is ours, the folder."""
+        name = path.name
+        if name.endswith(UNFINISHED):
+            return name.removeprefix(".").rsplit(".", 2)[0]
+        return path.parent.name if name.startswith(".") else name
 
     def _begin(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -21,7 +21,7 @@ enum { ONCE, LASTING, KILL };                  /* one operation, all that need s
 enum { READING, WRITING };
 enum { FILES = 4096, LONGEST = 1024 };
 
-static char folder[LONGEST], names[FILES][LONGEST], failed[2 * LONGEST];
+static char folder[LONGEST], names[FILES][LONGEST], failed[64 * LONGEST];     /* a line for each operation that failed */
 static long target, only_writes;
 static int error_number, mode, armed;
 static atomic_long count, writes;
@@ -71,7 +71,8 @@ static int fails(const char *operation, const char *path, int direction) {
     int lasting = mode == LASTING && n > target && direction == WRITING;
     if (n != target && !lasting) return 0;
     int error = possible(error_number, operation, direction) ? error_number : EIO;
-    if (!lasting) snprintf(failed, sizeof failed, "%s %d %s", operation, error, path);
+    size_t length = strlen(failed);
+    snprintf(failed + length, sizeof failed - length, "%s%s %d %s", length ? "\n" : "", operation, error, path);
     errno = error;
     return 1;
 }

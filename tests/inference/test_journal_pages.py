@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Callable
@@ -82,6 +83,36 @@ def test_damaged_pages_are_inferred_again(damage: str, counting: CountingModel, 
     assert 1 <= inferred <= 2
     assert_same(found.candidates.load(), expected.candidates.load())
     assert counting.predict(images, tmp_path / "journal")[1] == 0
+
+
+def _fail(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Let the system fail to read pages."""
+    read = journal_pages.read_regular
+    left = iter(range(times))
+
+    def failing(path: Path) -> bytes:
+        if next(left, None) is not None:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return read(path)
+
+    monkeypatch.setattr(journal_pages, "read_regular", failing)
+
+
+def test_pages_that_a_disk_fails_to_read_for_a_moment_are_read(
+    counting: CountingModel, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counting.predict(images, tmp_path / "journal")
+    _fail(monkeypatch, 1)
+    assert counting.predict(images, tmp_path / "journal")[1] == 0
+
+
+def test_a_page_that_cannot_be_read_back_is_named_with_the_reason(
+    counting: CountingModel, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _fail(monkeypatch, 99)
+    with pytest.raises(tallymark.BadInput, match=r"\.page.*input/output error") as caught:
+        counting.predict(images, tmp_path / "journal")
+    assert caught.value.problems.counts == {"damaged_page": 1}
 
 
 def _drop(name: str) -> Callable[[dict[str, Any]], object]:

@@ -136,6 +136,19 @@ def test_media_are_read_when_the_disk_is_back(
 
 
 @pytest.mark.parametrize(("name", "reader"), CASES)
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
+def test_media_that_must_not_be_read_are_not_called_damaged(
+    number: int, name: str, reader: Any, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are tried once, and the same command reads them after a change of permissions."""
+    fail(monkeypatch, 99, number)
+    with pytest.raises(BadMedia, match=os.strerror(number).lower()) as caught:
+        reader(files / name)
+    assert caught.value.transient
+    assert caught.value.remedy == "change its permissions, then run the same command again"
+
+
+@pytest.mark.parametrize(("name", "reader"), CASES)
 def test_media_that_the_disk_fails_to_read_are_not_called_damaged(
     name: str, reader: Any, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

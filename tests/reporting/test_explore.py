@@ -13,6 +13,8 @@ import pytest
 
 from tallymark.core.problems import Problem, Problems
 from tallymark.data.catalog import Catalog
+from tallymark.io.media import BadMedia
+from tallymark.modalities.render import renderer_of
 from tallymark.reporting.explore import write_page
 from tests.reporting.sets import HOSTILE, MAKERS, wheat
 
@@ -129,6 +131,19 @@ def test_unreadable_media_become_a_tile_and_a_problem(name: str, damage: bytes, 
     assert "<b>1</b><span>files unreadable</span>" in text
     assert "Unreadable</h3>" in text
     assert "_media" in text or "ragged_sweep" in text
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_media_that_fail_while_they_are_drawn_say_so_in_words(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = MAKERS[name](tmp_path)
+
+    def fail(self: object, catalog: object, item: object) -> None:
+        raise BadMedia("read_failed", "input/output error")
+
+    monkeypatch.setattr(type(renderer_of(catalog)), "draw", fail)
+    assert "cannot be read: input/output error" in written_page(catalog, tmp_path)
 
 
 def test_problems_are_counted_by_kind(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,65 @@ def test_a_layer_without_weights_as_numbers_is_refused(model: Path) -> None:
     onnx.save(proto, model)
     with pytest.raises(BadInput, match="quantised"):
         make_network(RECIPE.replace(weights=str(model)), 1)
+
+
+def _weight(proto: Any) -> Any:
+    first = next(node for node in proto.graph.node if node.op_type == "Conv")
+    return next(one for one in proto.graph.initializer if one.name == first.input[1])
+
+
+def _bias(proto: Any) -> Any:
+    last = [node for node in proto.graph.node if node.op_type == "Conv"][-1]
+    return next(one for one in proto.graph.initializer if one.name == last.input[2])
+
+
+def _every(proto: Any, kind: str) -> list[Any]:
+    return [node for node in proto.graph.node if node.op_type == kind]
+
+
+DAMAGE: dict[str, Callable[[Any], object]] = {
+    "a convolution without inputs": lambda proto: _every(proto, "Conv")[0].ClearField("input"),
+    "a convolution without weights": lambda proto: _every(proto, "Conv")[0].input.pop(1),
+    "a bias that is not there": lambda proto: _every(proto, "Conv")[0].input.insert(2, "nothing"),
+    "weights that are cut": lambda proto: setattr(_weight(proto), "raw_data", _weight(proto).raw_data[:-4]),
+    "weights in odd bytes": lambda proto: setattr(_weight(proto), "raw_data", _weight(proto).raw_data[:-1]),
+    "weights of no shape": lambda proto: _weight(proto).ClearField("dims"),
+    "weights as large as a disk": lambda proto: _weight(proto).dims.__setitem__(0, 1 << 40),
+    "one number as weights": lambda proto: _weight(proto).CopyFrom(
+        onnx.numpy_helper.from_array(np.float32(1), _weight(proto).name)
+    ),
+    "weights of no type": lambda proto: setattr(_weight(proto), "data_type", 99),
+    "a constant that goes nowhere": lambda proto: proto.graph.node.add(op_type="Constant").attribute.add(name="value"),
+    "a cast of nothing": lambda proto: proto.graph.node.add(op_type="Cast"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_or_foreign_model_is_refused(damage: str, trained: Network[Any], tmp_path: Path) -> None:
+    model = tmp_path / "model.onnx"
+    export(trained, ModelMetadata("ships", RECIPE), model)
+    proto = onnx.load(model)
+    DAMAGE[damage](proto)
+    onnx.save(proto, model)
+    with pytest.raises(BadInput, match=r"bad_model|other_weights"):
+        make_network(RECIPE.replace(weights=str(model)), 1)
+
+
+def test_a_model_with_a_damaged_part_that_prediction_does_not_need_is_refused(model: Path) -> None:
+    graph, cut_input = b"\x3a\x03", b"\x5a\x01\x0a"
+    model.write_bytes(model.read_bytes() + graph + cut_input)
+    with pytest.raises(BadInput, match="bad_model"):
+        make_network(RECIPE.replace(weights=str(model)), 1)
+
+
+def test_a_head_with_a_bias_of_another_size_is_not_loaded(trained: Network[Any], tmp_path: Path) -> None:
+    model = tmp_path / "model.onnx"
+    export(trained, ModelMetadata("ships", RECIPE), model)
+    proto = onnx.load(model)
+    bias = _bias(proto)
+    bias.CopyFrom(onnx.numpy_helper.from_array(np.zeros(3, np.float32), bias.name))
+    onnx.save(proto, model)
+    assert not make_network(RECIPE.replace(weights=str(model)), 1).head_loaded
 
 
 def test_no_other_file_is_taken_for_a_model(tmp_path: Path) -> None:
