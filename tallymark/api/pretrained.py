@@ -84,15 +84,18 @@ def models() -> ModelList:
     return ModelList(pretrained, missing, problems)
 
 
-def find_pretrained(what: Challenge) -> Path:
-    """The pretrained model of a challenge; a `BadInput` that says why it has none and what to do."""
+def find_pretrained(what: Challenge, remedy: str = "") -> Path:
+    """The pretrained model of a challenge; a `BadInput` that says why it has none and what to do.
+
+    remedy: what to do, if it is not to train a model.
+    """
     found = _model_of(what)
     if found is not None:
         return found.path
     missing = _missing(what)
     others = ", ".join(one.challenge for one in models().pretrained)
     expected = "a run, or a challenge with a pretrained model" + (f": {others}" if others else "")
-    remedy = f"train one: {missing.command}, then: tallymark predict RUN FOLDER"
+    remedy = remedy or f"train one: {missing.command}, then: tallymark predict RUN FOLDER"
     raise BadInput(Problem("no_model", what.name, missing.text, expected, remedy))
 
 

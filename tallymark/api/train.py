@@ -173,7 +173,8 @@ def changed_preset(name: str, preset: str, changes: Options) -> Recipe:
     own = find_preset(name, preset)
     recipe = own.replace(**changes)
     if recipe.weights == PRETRAINED:
-        recipe = recipe.replace(weights=str(find_pretrained(challenge(name))))
+        remedy = f"leave out weights={PRETRAINED}, or give the run or model file of an earlier training"
+        recipe = recipe.replace(weights=str(find_pretrained(challenge(name), remedy)))
     if recipe.task != own.task:
         found, expected = f"task={recipe.task}", f"{own.task}, as in the truth of the challenge"
         raise BadInput(Problem("bad_option", "recipe", found, expected, "leave it out"))

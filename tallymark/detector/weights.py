@@ -113,6 +113,8 @@ def why_not_tensors(error: Exception) -> str:
     """What is wrong with a file that torch refused. Torch itself advises to run whatever code is in it."""
     if isinstance(error, pickle.UnpicklingError) or "weights_only" in str(error):
         return "no file of tensors, or Python objects other than tensors in it"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
     return str(error).split("\n")[0] or type(error).__name__
 
 

@@ -147,8 +147,9 @@ def _read_layers(path: Path) -> tuple[list[StoredLayer], dict[str, Tensor]]:
     import onnx
     from google.protobuf.message import DecodeError
 
+    data = read_model(path)
     try:
-        proto = onnx.load_from_string(read_model(path))
+        proto = onnx.load_from_string(data)
         values = _stored_values(proto)
     except (DecodeError, IndexError, ValueError):  # `read_model` has only looked at what prediction needs
         found = "a network or weights that are not what they are said to be"

@@ -48,6 +48,16 @@ def test_a_listing_is_kept_until_a_file_is_added(tmp_path: Path) -> None:
     assert [path.name for path in listed.files] == ["a.jpg", "b.jpg"]
 
 
+@pytest.mark.parametrize("name", ["lost+found", "$RECYCLE.BIN", "System Volume Information", "__MACOSX", ".hidden"])
+def test_folders_of_the_system_at_the_top_of_a_disk_are_not_listed(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "deleted.jpg").write_bytes(b"")
+    (tmp_path / "a.jpg").write_bytes(b"")
+    listed = open_folder(tmp_path, Problems())
+    assert listed is not None
+    assert [path.name for path in listed.files] == ["a.jpg"]
+
+
 def test_a_folder_that_cannot_be_listed_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "closed").mkdir()
     (tmp_path / "a.jpg").write_bytes(b"")

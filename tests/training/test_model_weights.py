@@ -165,6 +165,12 @@ def test_a_head_with_a_bias_of_another_size_is_not_loaded(trained: Network[Any],
     assert not make_network(RECIPE.replace(weights=str(model)), 1).head_loaded
 
 
+def test_a_model_that_is_not_there_is_said(tmp_path: Path) -> None:
+    for name, kind in (("model.onnx", "bad_model"), ("model.pt", "bad_weights")):
+        with pytest.raises(BadInput, match=f"{kind}: found no such file or directory"):
+            make_network(RECIPE.replace(weights=str(tmp_path / name)), 1)
+
+
 def test_no_other_file_is_taken_for_a_model(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(b"no model")
