@@ -139,7 +139,8 @@ def compare(name: str, work: Work, runtime: Runtime, fields: Mapping[str, Any], 
         modality = modality_of(recipe)
         tiles = [tile.data for tile in modality.open(catalog, 0, recipe).tiles]
         example = modality.rasterizer(recipe)(tiles[0])[None]
-        count = len(tiles) * len(catalog) * recipe.tta
+        each = sum(tile.size for tile in tiles) / tiles[0].size  # tiles of other sizes count by their size
+        count = round(each * len(catalog)) * recipe.tta
         shared = bare_model(model, runtime, threads)
         apart = bare_model(model, runtime, 1, streams=threads)
         calls: dict[str, Callable[[], object]] = {
