@@ -6,7 +6,7 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Set
+from collections.abc import Callable, Set
 from pathlib import Path
 
 SAMPLE_SECONDS = 0.05
@@ -57,18 +57,30 @@ def free_cores() -> int:
 
     Observes the machine for a moment. Where that is not possible, all usable cores count as free.
     """
+    return observe_cores()()
+
+
+def observe_cores() -> Callable[[], int]:
+    """Begin to observe the machine. The function that is returned gives the `free_cores` since then.
+
+    It waits only if less than the moment has passed: other work can be done meanwhile.
+    """
     usable = usable_cores()
     idle_before = _idle_seconds(_affinity())
     own_before = time.process_time()
     started = time.monotonic()
-    if usable == 1 or idle_before is None:
-        return usable
-    time.sleep(SAMPLE_SECONDS)
-    idle_after = _idle_seconds(_affinity())
-    if idle_after is None:
-        return usable
-    available = idle_after - idle_before + time.process_time() - own_before
-    return max(1, min(usable, round(available / (time.monotonic() - started))))
+
+    def count() -> int:
+        if usable == 1 or idle_before is None:
+            return usable
+        time.sleep(max(0.0, started + SAMPLE_SECONDS - time.monotonic()))
+        idle_after = _idle_seconds(_affinity())
+        if idle_after is None:
+            return usable
+        available = idle_after - idle_before + time.process_time() - own_before
+        return max(1, min(usable, round(available / (time.monotonic() - started))))
+
+    return count
 
 
 def _affinity() -> Set[int]:

@@ -73,8 +73,8 @@ class Drive:
             if not np.isfinite(points).all():
                 points = points[np.isfinite(points[:, :3]).all(axis=1)]
             own = np.empty((5, len(points)), np.float32).T  # column by column, as they are used
-            own[:, :3] = self._transform(points[:, :3], source, row, frame)
-            own[:, 3] = points[:, 3]
+            own[:, :4] = points[:, :4]
+            own[:, :3] = self._transform(own[:, :3], source, row, frame)
             own[:, 4] = (self.sample_data["timestamp"][row] - self.sample_data["timestamp"][source]) / 1e6
             stacked.append(own)
         return stacked[0] if len(stacked) == 1 else np.concatenate(stacked)
@@ -82,14 +82,13 @@ class Drive:
     def sweep_rows(self, item: int, sweeps: int = 1) -> list[int]:
         """The rows of an item's sweep and of up to `sweeps` - 1 before it whose files exist."""
         row = self._row(item)
-        first = self.sample_data.row(row, named=True)
+        scene, channel, file = (self.sample_data[column] for column in ("scene", "channel", "file"))
         rows = [row]
         earlier = row - 1
         while len(rows) < sweeps and earlier >= 0:
-            sweep = self.sample_data.row(earlier, named=True)
-            if (sweep["scene"], sweep["channel"]) != (first["scene"], first["channel"]):
+            if (scene[earlier], channel[earlier]) != (scene[row], channel[row]):
                 break
-            if sweep["file"] is not None:
+            if file[earlier] is not None:
                 rows.append(earlier)
             earlier -= 1
         return rows

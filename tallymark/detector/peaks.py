@@ -28,8 +28,9 @@ def find_peaks(heatmap: np.ndarray, threshold: float, limit: int, distance: int 
     around = np.ones((2 * down + 1, 2 * distance + 1), np.uint8)
     before = around.copy()
     before.ravel()[around.size // 2 :] = 0
-    columns = []
-    for number, layer in enumerate(heatmap):
+    columns = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, heatmap.dtype))]
+    for number in np.flatnonzero(heatmap.max(axis=(1, 2)) >= threshold).tolist():  # of many classes, some
+        layer = heatmap[number]
         peak = (layer >= cv2.dilate(layer, around)) & (layer > cv2.dilate(layer, before))
         cell = np.flatnonzero(peak & (layer >= threshold))
         columns.append((np.full(len(cell), number), cell, layer.ravel()[cell]))

@@ -33,7 +33,8 @@ def write_page(path: Path, candidates: Candidates) -> None:
     """Write the candidates of items that are named by their keys; a `BadInput` if they cannot be written."""
     content = BytesIO()
     np.savez(content, **candidate_columns(candidates))
-    write_bytes(path, MARK + _checksum(path, content.getvalue()) + content.getvalue())
+    # One that a failing machine loses is as good as none: waiting for the disk would cost more than it saves.
+    write_bytes(path, MARK + _checksum(path, content.getvalue()) + content.getvalue(), sync=False)
 
 
 def read_page(path: Path, recipe: Recipe, classes: tuple[str, ...]) -> Candidates | None:

@@ -162,7 +162,7 @@ class Predictor:
             execution=replace(first.execution, limit=limit),
         )
         # A time limit is kept by this process alone, on all cores: no time is lost to the start of others.
-        chosen = LocalEngine(1) if limit.limited else engine.make(self.threads, at_once=journal.interrupted)
+        chosen = LocalEngine(1) if limit.limited else engine.make(first.cores, at_once=journal.interrupted)
         try:
             return infer_catalog(journal, catalog, job, chosen, plan, problems)
         finally:

@@ -25,6 +25,7 @@ import time
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -181,6 +182,7 @@ def environment() -> dict[str, object]:
     return {"python": platform.python_version(), "packages": packages, **machine}
 
 
+@cache
 def version_of(package: str) -> str:
     try:
         return version(package)

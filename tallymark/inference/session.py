@@ -11,9 +11,9 @@ import numpy as np
 
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe, head_groups_of
-from tallymark.core.resources import free_cores, keep_freed_memory
+from tallymark.core.resources import keep_freed_memory, observe_cores
 from tallymark.detector.coders import CODERS
-from tallymark.inference.execution import Execution, plan_execution
+from tallymark.inference.execution import plan_execution
 from tallymark.inference.metadata import KEY, ModelMetadata
 from tallymark.inference.onnx_file import REMEDY, metadata_text, read_model
 from tallymark.inference.runtimes.base import ModelFile, first_line
@@ -32,6 +32,7 @@ class Session:
 
     runtime: the name of the one that runs it; never `auto`, so that another process can be given the same.
     runtime_id: the same with its version and precision. note: why it was chosen, where there was a choice.
+    cores: that it may use.
     checked: whether another process has checked the file, so that no runtime but the given one needs to open it.
     """
 
@@ -39,19 +40,21 @@ class Session:
         self, path: Path, runtime: Runtime = "auto", threads: int | None = None, *, checked: bool = False
     ) -> None:
         self.path = path
+        observed = observe_cores() if threads is None else lambda: threads  # while the file is read and checked
         keep_freed_memory()
         data = read_model(path)
         self.digest = hashlib.sha256(data).hexdigest()
         self.metadata = ModelMetadata.read(metadata_text(data, KEY), path)
         recipe = self.metadata.recipe
-        self.execution = plan_execution(threads or free_cores())
         tile, shapes = _trial(self.metadata)
-        opened = None if checked and runtime != REFERENCE.name else self._open(data, self.execution)
+        opened = None if checked and runtime != REFERENCE.name else self._open(data)
         model = ModelFile(data, opened, tuple(shapes), modality_of(recipe).tile_shape(recipe))
         if not checked:
             self._check_signature(opened, tile, list(shapes))
-            self._run = REFERENCE.open(model, self.execution).run
+            self._run = REFERENCE.open(model, plan_execution(1)).run
             self._check_outputs(self(tile.data[None]), shapes)
+        self.cores = observed()
+        self.execution = plan_execution(self.cores)
         chosen = self._choose(runtime, model)
         self.runtime, self.note = cast(Runtime, chosen.name), chosen.note
         self.runtime_id = chosen.model.runtime_id
@@ -68,13 +71,14 @@ class Session:
         except Exception as error:  # the runtimes' own exceptions have no common base
             raise self._bad(first_line(error), "a network that runs on this machine") from None
         for name, part in outputs.items():
-            if not np.isfinite(part).all():
+            if not _is_finite(part):
                 raise self._bad(f"the output {name} is not a number", "a trained network")
         return outputs
 
-    def _open(self, data: bytes, execution: Execution) -> Any:
+    def _open(self, data: bytes) -> Any:
+        """The file as ONNX Runtime opens it, with the threads that a tile gets by any plan."""
         try:
-            return open_session(data, execution)
+            return open_session(data, plan_execution(1))
         except Exception as error:  # its own exceptions have no common base
             raise self._bad(first_line(error), "a model") from None
 
@@ -115,6 +119,12 @@ class Session:
 
     def _bad(self, found: str, expected: str) -> BadInput:
         return BadInput(Problem("bad_model", str(self.path), found, expected, REMEDY))
+
+
+def _is_finite(values: np.ndarray) -> bool:
+    """Whether all are: a finite sum says so in less time, and one that is not may have overflowed."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
 
 
 def _trial(metadata: ModelMetadata) -> tuple[Tile, dict[str, tuple[int, ...]]]:

@@ -246,6 +246,8 @@ def _valid_rows(table: pl.DataFrame, path: Path, problems: Problems) -> pl.DataF
     wrong = table.select(**faults)
     faulty = wrong.select(pl.any_horizontal(pl.all())).to_series()
     duplicate = table["token"].is_first_distinct().not_() & ~faulty
+    if not (faulty | duplicate).any():
+        return table
     named = wrong.with_columns(of=table["token"]).filter(faulty).rows(named=True)
     expected, remedy = "a valid value in every column", "correct the row"
     problems.add_each(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tallymark.core import resources
-from tallymark.core.resources import free_cores, usable_cores
+from tallymark.core.resources import SAMPLE_SECONDS, free_cores, observe_cores, usable_cores
 
 
 @pytest.fixture
@@ -73,6 +73,20 @@ def test_a_container_limits_the_cores(machine: Path, monkeypatch: pytest.MonkeyP
 
 def test_without_statistics_all_usable_cores_are_free(machine: Path) -> None:
     assert free_cores() == 4
+
+
+def test_other_work_is_done_while_the_machine_is_observed(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(time, "sleep", waited.append)
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(resources, "_affinity", lambda: {0, 1})
+    count = observe_cores()
+    now[0] = 0.75 * SAMPLE_SECONDS
+    count()
+    now[0] = 4 * SAMPLE_SECONDS
+    count()
+    assert waited == pytest.approx([0.25 * SAMPLE_SECONDS, 0.0])
 
 
 def test_this_machine_has_some() -> None:

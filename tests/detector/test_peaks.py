@@ -85,3 +85,10 @@ def test_a_corner_and_an_edge_can_be_peaks() -> None:
     heat[0, 0, 0], heat[0, 3, 4] = 0.8, 0.7
     peaks = find_peaks(heat, 0.1, 9)
     assert list(zip(peaks.y.tolist(), peaks.x.tolist(), strict=True)) == [(0, 0), (3, 4)]
+
+
+def test_classes_below_the_threshold_have_no_peaks() -> None:
+    heat = np.zeros((3, 4, 5), np.float32)
+    heat[1, 2, 3] = 0.5
+    assert [column.tolist() for column in find_peaks(heat, 0.5, 10)] == [[1], [2], [3], [0.5]]
+    assert [len(column) for column in find_peaks(heat, 0.6, 10)] == [0, 0, 0, 0]

@@ -13,6 +13,7 @@ import pytest
 
 import tallymark
 from tallymark.api.models import find_models
+from tallymark.core import resources
 from tallymark.core.engines.choice import EngineChoice
 from tallymark.core.problems import BadInput, Problem
 from tallymark.data.catalog import Catalog
@@ -125,9 +126,23 @@ def test_all_models_of_an_ensemble_are_run_by_the_runtime_of_the_first(
 
 
 def test_a_session_takes_the_free_cores_unless_threads_are_given(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "free_cores", lambda: 2)
-    assert Session(model).execution == plan_execution(2)
+    monkeypatch.setattr(session_module, "observe_cores", lambda: lambda: 12)
+    assert Session(model).execution == plan_execution(12)
     assert Session(model, threads=1).execution == plan_execution(1)
+    assert (Session(model).cores, Session(model, threads=1).cores) == (12, 1)
+
+
+def test_the_machine_is_observed_once(model: Path, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the session: workers are planned by what it has seen."""
+    monkeypatch.setattr(session_module, "observe_cores", lambda: lambda: 1)
+    monkeypatch.setattr(resources, "observe_cores", None)
+    assert len(Predictor([model]).predict(catalog, **SMALL).candidates.items) == 3
+
+
+def test_finite_outputs_whose_sum_is_not_are_outputs(model: Path) -> None:
+    session = Session(model, threads=1)
+    session._run = lambda inputs: {"heat": np.full((1, 8), 3e38, np.float32)}
+    assert session(np.zeros((1, 64, 64, 3), np.uint8))["heat"].max() == np.float32(3e38)
 
 
 def test_a_session_is_safe_to_call_from_several_threads(model: Path) -> None:

@@ -90,19 +90,17 @@ def _as_rows(cells: np.ndarray) -> np.ndarray:
 def _channels(points: np.ndarray, grid: BEVGrid) -> tuple[np.ndarray, np.ndarray]:
     """The cells with any points, which are few, and the channels of each."""
     cell, height, inside = _cells(points, grid)
-    lag = points[:, 4].take(inside)
-    per_cell = np.bincount(cell, minlength=grid.side**2)
-    filled = np.flatnonzero(per_cell > 0)
-    index = np.empty(len(per_cell), np.int64)
+    has_points = np.zeros(grid.side**2, bool)
+    has_points[cell] = True
+    filled = np.flatnonzero(has_points)
+    index = np.empty(len(has_points), np.int64)
     index[filled] = np.arange(len(filled))
     own = index[cell]
-    count = per_cell[filled]
-    channels = np.empty((len(filled), grid.channels), np.float32)
-    bins = np.bincount(
-        own * grid.height_bins + (height * grid.height_bins).astype(np.int64),
-        minlength=channels.shape[0] * grid.height_bins,
-    )
-    channels[:, : grid.height_bins] = _log_count(bins).reshape(-1, grid.height_bins)
+    count = np.bincount(own, minlength=len(filled))
+    channel = own * grid.channels
+    channel += (height * np.float32(grid.height_bins)).astype(np.int64)
+    # All channels at once: those after the height bins have no counts, and are filled in below.
+    channels = _log_count(np.bincount(channel, minlength=len(filled) * grid.channels)).reshape(-1, grid.channels)
     highest = np.zeros(len(filled), np.float32)
     lowest = np.ones(len(filled), np.float32)
     np.maximum.at(highest, own, height)
@@ -111,10 +109,11 @@ def _channels(points: np.ndarray, grid: BEVGrid) -> tuple[np.ndarray, np.ndarray
     channels[:, after] = highest
     channels[:, after + 1] = lowest
     channels[:, after + 2] = _log_count(count)
-    channels[:, after + 3] = np.bincount(own, lag, minlength=len(filled)) / count if lag.any() else 0
-    for at in range(grid.painted):
-        painted = points[:, 5 + at].take(inside)
-        channels[:, after + EXTRA_CHANNELS + at] = np.bincount(own, painted, minlength=len(filled)) / count
+    means = {after + EXTRA_CHANNELS + at: 5 + at for at in range(grid.painted)}
+    if points[:, 4].any():  # no lag at all, where there is only one sweep
+        means[after + 3] = 4
+    for channel, column in means.items():
+        channels[:, channel] = np.bincount(own, points[inside, column], minlength=len(filled)) / count
     return filled, channels
 
 
@@ -160,8 +159,9 @@ def _cells(points: np.ndarray, grid: BEVGrid) -> tuple[np.ndarray, np.ndarray, n
     height = (points[:, 2] - grid.z_min) / (grid.z_max - grid.z_min)
     within = (column >= 0) & (column < grid.side) & (row >= 0) & (row < grid.side) & (height >= 0) & (height < 1)
     inside = np.flatnonzero(within)
-    cell = row.take(inside).astype(np.int64) * grid.side + column.take(inside).astype(np.int64)
-    return cell, height.take(inside), inside
+    with np.errstate(invalid="ignore"):  # outside
+        cell = np.floor(row) * grid.side + np.floor(column)  # exact up to `MAX_CELLS`
+    return cell[inside].astype(np.int64), height[inside], inside
 
 
 def _log_count(count: np.ndarray) -> np.ndarray:

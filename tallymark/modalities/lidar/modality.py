@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,13 +109,13 @@ class LidarModality:
         if drive is None:
             return [name, fingerprint_file(catalog.path(item))]
         try:
-            rows = np.array(drive.sweep_rows(item, recipe.sweeps))
+            rows = drive.sweep_rows(item, recipe.sweeps)
         except BadMedia:
             return [name]
         painted = [fingerprint_file(path) for path in painting_files(drive, item, recipe)]
-        poses = [part.tolist() for chain in (drive.sensor, drive.vehicle) for part in asdict(chain.take(rows)).values()]
-        times = drive.sample_data["timestamp"][rows].to_list()
-        files = drive.sample_data["file"][rows].to_list()
+        chains = drive.sensor, drive.vehicle
+        poses = [part[rows].tolist() for chain in chains for part in (chain.rotation, chain.translation)]
+        times, files = ([drive.sample_data[column][row] for row in rows] for column in ("timestamp", "file"))
         swept = [fingerprint_file(None if file is None else Path(file)) for file in files]
         return [name, times, poses, swept, *painted]
 
