@@ -159,9 +159,8 @@ def _cells(points: np.ndarray, grid: BEVGrid) -> tuple[np.ndarray, np.ndarray, n
     height = (points[:, 2] - grid.z_min) / (grid.z_max - grid.z_min)
     within = (column >= 0) & (column < grid.side) & (row >= 0) & (row < grid.side) & (height >= 0) & (height < 1)
     inside = np.flatnonzero(within)
-    with np.errstate(invalid="ignore"):  # outside
-        cell = np.floor(row) * grid.side + np.floor(column)  # exact up to `MAX_CELLS`
-    return cell[inside].astype(np.int64), height[inside], inside
+    cell = row[inside].astype(np.int64) * grid.side + column[inside].astype(np.int64)
+    return cell, height[inside], inside
 
 
 def _log_count(count: np.ndarray) -> np.ndarray:
