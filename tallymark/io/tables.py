@@ -18,7 +18,8 @@ import polars as pl
 
 from tallymark.core.outputs import replacing
 from tallymark.core.problems import UNREADABLE, Problem, Problems, clip
-from tallymark.io.archives import packed_table, read_bytes
+from tallymark.io.archives import file_status, open_file, packed_table, read_bytes
+from tallymark.io.plain_csv import BLOCK, has_blanks, is_plain, parse_blocks, parse_clean, parse_integers
 from tallymark.io.regular import NotRegular
 from tallymark.io.texts import UNKNOWN, first_line
 
@@ -59,7 +60,7 @@ class Table:
         cells = self.cells[column]
         if self.is_integer(column):
             return cells.cast(pl.String)
-        return cells.str.strip_chars(BLANKS) if self.padded and _is_padded(cells) else cells
+        return _strip(cells) if self.padded else cells
 
     def is_integer(self, column: str) -> bool:
         """Whether a column was read as integers, none of them negative."""
@@ -110,6 +111,9 @@ def read_table(path: str | Path, problems: Problems, integers: Sequence[str] = (
         is the shortest text of one from 0 on. They are text otherwise, as all other columns.
     """
     file = str(path)
+    table = _read_in_blocks(path, integers)
+    if table is not None:
+        return table
     data = _read_bytes(path, problems)
     if data is None:
         return None
@@ -118,13 +122,35 @@ def read_table(path: str | Path, problems: Problems, integers: Sequence[str] = (
     header = _header(data[:start].decode("utf-8"), file, problems)
     if header is None:
         return None
-    cells = _parse_integers(data, start, header, integers)
+    cells = parse_integers(data, start, header, integers)
     if cells is None:
-        cells = _parse_clean(data, start, header)
+        cells = parse_clean(data, start, header)
     if cells is not None:
-        padded = any(blank in data for blank in (b" ", b"\t", b"\f", b"\v"))
-        return Table(file, cells, np.arange(2, 2 + cells.height, dtype=np.int32), padded)
+        return _clean_table(file, cells, has_blanks(data))
     return _parse_by_line(data[start:].decode("utf-8"), header, file, problems)
+
+
+def _read_in_blocks(path: str | Path, integers: Sequence[str]) -> Table | None:
+    """A large table without the whole file in memory; None if it is small, or anything but plain text.
+
+    It is then read as a whole, to say what is wrong with it.
+    """
+    try:
+        if file_status(path)[0] <= BLOCK:
+            return None
+        with open_file(path) as file:
+            first = file.readline()
+            plain = is_plain(first) and not first.startswith((*FOREIGN,))
+            header = _header(first.decode("ascii"), str(path), Problems()) if plain else None
+            body = None if header is None else parse_blocks(file, header, integers)
+    except OSError:
+        return None
+    return None if body is None else _clean_table(str(path), body[0], body[1] or has_blanks(first))
+
+
+def _clean_table(file: str, cells: pl.DataFrame, padded: bool) -> Table:
+    """A table of which each line below the header is a row."""
+    return Table(file, cells, np.arange(2, 2 + cells.height, dtype=np.int32), padded)
 
 
 def header_of(path: Path) -> list[str] | None:
@@ -172,10 +198,18 @@ def number_text(values: np.ndarray) -> pl.Series:
     return text.str.strip_suffix(".0") if values.dtype.kind == "f" else text
 
 
+def _strip(cells: pl.Series) -> pl.Series:
+    """Cells without whitespace around them; a large column is copied only if it has any, which few files do."""
+    blocks = -(-int(cells.estimated_size()) // BLOCK)
+    rows = -(-len(cells) // max(blocks, 1))
+    if blocks > 1 and not any(_is_padded(cells[at : at + rows]) for at in range(0, len(cells), rows)):
+        return cells
+    return cells.str.strip_chars(BLANKS)
+
+
 def _is_padded(cells: pl.Series) -> bool:
-    """Whether any cell begins or ends with whitespace: stripping copies the column, which few files need."""
-    edges = pl.concat([cells.str.head(1).unique(), cells.str.tail(1).unique()])
-    return bool(edges.is_in(list(BLANKS)).any())
+    """Whether any cell begins or ends with whitespace."""
+    return bool((cells.str.strip_chars(BLANKS).str.len_bytes() != cells.str.len_bytes()).any())
 
 
 def _read_bytes(path: str | Path, problems: Problems) -> bytes | None:
@@ -225,97 +259,6 @@ def _header(line: str, file: str, problems: Problems) -> list[str] | None:
         problems.add(Problem("bad_header", file, found, expected, "correct the first line", line=1))
         return None
     return names
-
-
-def _parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | None:
-    """The fast path for a well-formed body: polars parses it, and the lengths of the cells prove each row complete.
-
-    None if the body may be malformed; it is then parsed line by line.
-    """
-    if start == len(data):
-        return pl.DataFrame(schema=dict.fromkeys(header, pl.String))
-    quotes = _positions(data, start, '"')
-    if b"\r" in data or not _enclose_fields(quotes, data):
-        return None
-    cells = _parse(data, dict.fromkeys(header, pl.String), quote='"' if len(quotes) else None)
-    if cells is None:
-        return None
-    ends = _positions(data, start, "\n")
-    if not data.endswith(b"\n"):
-        ends = np.append(ends, len(data))
-    if cells.shape != (len(ends), len(header)):
-        return None
-    # Polars pads rows that are too short and truncates some that are too long. In both cases the lengths of the
-    # cells, separators and quotes of the row do not add up to that of its line.
-    rest = np.diff(ends, prepend=ends.dtype.type(start - 1))
-    rest -= len(header)
-    if len(quotes):
-        rest -= np.diff(np.searchsorted(quotes, ends), prepend=0).astype(rest.dtype)
-    for column in cells:  # one by one, which needs less memory
-        rest -= column.str.len_bytes().to_numpy().astype(rest.dtype)
-    return None if rest.any() else cells
-
-
-def _parse_integers(data: bytes, start: int, header: list[str], integers: Sequence[str]) -> pl.DataFrame | None:
-    """The fastest path: these columns as integers. None unless the cells of all are integers in their shortest form.
-
-    Whatever polars accepts as a number is at least as long as the shortest text of that number. So if the lengths of
-    these texts, of the other cells and of the separators add up to that of the body, each cell is such a text.
-    """
-    if not integers or not set(integers) <= set(header) or start == len(data):
-        return None
-    if data.find(b'"', start) >= 0 or b"\r" in data:
-        return None
-    cells = _parse(data, {name: pl.Int32 if name in integers else pl.String for name in header}, quote=None)
-    rows = data.count(b"\n", start) + (not data.endswith(b"\n"))
-    if cells is None or cells.shape != (rows, len(header)):
-        return None
-    length = rows * len(header) - (not data.endswith(b"\n"))
-    for name in header:
-        column = cells[name]
-        if column.has_nulls() or (name in integers and (column < 0).any()):
-            return None
-        length += _digits(column) if name in integers else int(column.str.len_bytes().to_numpy().sum(dtype=np.int64))
-    return cells if length == len(data) - start else None
-
-
-def _parse(data: bytes, schema: Mapping[str, type[pl.DataType]], quote: str | None) -> pl.DataFrame | None:
-    """The lines below the header as polars reads them; None if it cannot."""
-    try:
-        return pl.read_csv(
-            data,
-            has_header=False,
-            skip_lines=1,
-            schema=schema,
-            empty_string_is_null=False,
-            quote_char=quote,
-            truncate_ragged_lines=False,
-        )
-    except pl.exceptions.PolarsError:
-        return None
-
-
-def _digits(integers: pl.Series) -> int:
-    """How many digits 32-bit integers from 0 on have, in all."""
-    return len(integers) + sum(int((integers >= 10**power).sum()) for power in range(1, 10))
-
-
-def _positions(data: bytes, start: int, character: str) -> np.ndarray:
-    """The positions of a character from `start` on. In blocks, since the comparison needs a byte per byte."""
-    if data.find(character.encode(), start) < 0:
-        return np.empty(0, np.int64)
-    text, block = np.frombuffer(data, np.uint8), 1 << 22
-    dtype = np.int32 if len(text) < 1 << 31 else np.int64
-    found = (at + np.flatnonzero(text[at : at + block] == ord(character)) for at in range(start, len(text), block))
-    return np.concatenate([positions.astype(dtype) for positions in found])
-
-
-def _enclose_fields(quotes: np.ndarray, data: bytes) -> bool:
-    """Whether every quote is at the start or the end of a field."""
-    text = np.frombuffer(data, np.uint8)
-    opening, closing = quotes[::2], quotes[1::2]
-    edges = np.concatenate([text[opening - 1], text[closing[closing < len(text) - 1] + 1]])
-    return len(opening) == len(closing) and bool(((edges == ord(",")) | (edges == ord("\n"))).all())
 
 
 def _parse_by_line(body: str, header: list[str], file: str, problems: Problems) -> Table:

@@ -81,11 +81,11 @@ def read_pairs(
     if chosen is not None:
         listed, images = chosen.items, chosen.source
     expected = listed_answers(what, found[0], truth, images, listed, problems)
-    files = zip(submissions, found[1:], strict=True)
-    pairs = [
-        pair_answers(what, expected, _known(what, predicted, chosen), path, images, rule_options, problems)
-        for path, predicted in files
-    ]
+    pairs = []
+    for path in submissions:
+        predicted = _known(what, found.pop(1), chosen)  # its own ids are not needed in memory beside those of the truth
+        pairs.append(pair_answers(what, expected, predicted, path, images, rule_options, problems))
+    del predicted
     if large:
         release_memory()
     return expected, pairs

@@ -30,5 +30,6 @@ def beside_baseline(
 def most_common_labels(truth: Annotations[Labels], count: int) -> Annotations[Labels]:
     """The labels that most items of the truth have, for every item; of equally common ones the lowest."""
     best = np.argsort(-np.bincount(truth.shapes.label), kind="stable")[:count]
+    narrow = np.result_type(np.int16, np.min_scalar_type(best.max(initial=0)))  # a label for each of a million items
     offsets = np.arange(len(truth.items) + 1, dtype=offset_type(len(truth.items) * len(best))) * len(best)
-    return Annotations(truth.items, offsets, Labels(np.tile(best.astype(np.int32), len(truth.items))))
+    return Annotations(truth.items, offsets, Labels(np.tile(best.astype(narrow), len(truth.items))))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallymark.core.problems import Problems
-from tallymark.io import tables
+from tallymark.io import plain_csv, tables
 from tallymark.io.tables import number_text, read_table, write_table
 
 
@@ -106,7 +106,7 @@ fragments = st.sampled_from(
 def test_the_quick_way_equals_the_careful_way(body: bytes) -> None:
     """Where the quick way answers at all, it must answer as the line-by-line way, which is easy to trust."""
     data = b"a,b\n" + body
-    quick = tables._parse_clean(data, 4, ["a", "b"])
+    quick = plain_csv.parse_clean(data, 4, ["a", "b"])
     if quick is None:
         return
     problems = Problems()
@@ -197,7 +197,7 @@ number_fragments = st.sampled_from([b"1", b"0", b"12", b",", b",", b"\n", b"\n",
 @settings(max_examples=400)
 @given(st.lists(number_fragments, max_size=20).map(b"".join))
 def test_integers_are_read_as_the_careful_way_reads_them(body: bytes) -> None:
-    quick = tables._parse_integers(b"a,b\n" + body, 4, ["a", "b"], ["b"])
+    quick = plain_csv.parse_integers(b"a,b\n" + body, 4, ["a", "b"], ["b"])
     if quick is None:
         return
     problems = Problems()
@@ -205,3 +205,43 @@ def test_integers_are_read_as_the_careful_way_reads_them(body: bytes) -> None:
     assert not problems
     assert quick.cast(pl.String).rows() == careful.cells.rows()
     assert careful.line.tolist() == list(range(2, 2 + quick.height))
+
+
+mixed_fragments = st.sampled_from(
+    [b"1", b"12", b"x y", b",", b",", b"\n", b"\n", b"\n", b'"', b"-", b"\r\n", "é".encode()]
+)
+
+
+@settings(max_examples=400)
+@given(st.lists(mixed_fragments, max_size=30).map(b"".join), st.sampled_from([(), ("b",)]), st.integers(1, 12))
+def test_blocks_are_read_as_the_whole_file(body: bytes, integers: tuple[str, ...], block: int) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder) / "file.csv"
+        path.write_bytes(b"a,b\n" + body)
+        expected, found = Problems(), Problems()
+        whole = read_table(path, expected, integers)
+        patch.setattr(tables, "BLOCK", 0)
+        patch.setattr(plain_csv, "BLOCK", block)
+        blocks = read_table(path, found, integers)
+    assert [*found] == [*expected]
+    assert (blocks is None) == (whole is None)
+    if blocks is not None and whole is not None:
+        assert blocks.cells.equals(whole.cells)
+        assert blocks.cells.schema == whole.cells.schema
+        assert blocks.line.tolist() == whole.line.tolist()
+        assert blocks.padded == whole.padded
+
+
+def test_a_large_plain_table_is_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file.csv"
+    path.write_text('a,b\nx y,1\n"z",2\n\'w,3')
+    monkeypatch.setattr(tables, "BLOCK", 4)
+    monkeypatch.setattr(plain_csv, "BLOCK", 4)
+    monkeypatch.setattr(tables, "read_bytes", lambda path: pytest.fail("the whole file was read"))
+    table = read_table(path, Problems())
+    assert table is not None
+    assert table.cells.rows() == [("x y", "1"), ("z", "2"), ("'w", "3")]
+    assert table.line.tolist() == [2, 3, 4]
+    assert table.padded

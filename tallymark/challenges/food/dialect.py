@@ -92,16 +92,16 @@ def _labels(
         )
 
     limit = rule_options.num_classes
-    lowest = np.minimum.reduce(values.T)
-    highest = np.maximum.reduce(values.T)
     refuse(
         "label_count", given != count, f"{count} labels", "write as many labels in every row, the most probable first"
     )
-    refuse("not_an_integer", lowest == NOT_AN_INTEGER, "class ids as whole numbers", "write 3, not 3.0 or a name")
-    outside = (lowest < 0) | (highest >= (np.inf if limit is None else limit))
-    expected = f"class ids from 0 {'on' if limit is None else f'to {limit - 1}'}"
-    remedy = "count classes from 0; for another number of classes, add class_list.txt or give --rule num_classes=N"
-    refuse("label_range", outside, expected, remedy)
+    if values.min(initial=0) < 0 or (limit is not None and values.max(initial=0) >= limit):
+        lowest, highest = values.min(axis=1), values.max(axis=1)
+        refuse("not_an_integer", lowest == NOT_AN_INTEGER, "class ids as whole numbers", "write 3, not 3.0 or a name")
+        outside = (lowest < 0) | (highest >= (np.inf if limit is None else limit))
+        expected = f"class ids from 0 {'on' if limit is None else f'to {limit - 1}'}"
+        remedy = "count classes from 0; for another number of classes, add class_list.txt or give --rule num_classes=N"
+        refuse("label_range", outside, expected, remedy)
     if rule_options.duplicates == "error":
         ranked = np.sort(values, axis=1)
         repeated = (ranked[:, 1:] == ranked[:, :-1]).any(axis=1)

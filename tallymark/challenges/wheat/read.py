@@ -50,11 +50,13 @@ def _sizes(catalog: Catalog) -> np.ndarray:
         ids = table.text("image_id")
         at = catalog.items.find(ids)
         for axis, side in enumerate(("width", "height")):
-            stated = table.text(side).cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy().copy()
+            text = table.text(side)
+            stated = text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy().copy()
             bad = ~(np.isfinite(stated) & (stated > 0))
-            invalid = np.flatnonzero(bad & (table.text(side) != "").to_numpy())
-            remedy = "correct it, or leave it empty"
-            table.report(catalog.notes, "bad_size", invalid, side, "pixels, above 0", remedy, ids=ids)
-            stated[bad] = np.nan
+            if bad.any():
+                invalid = np.flatnonzero(bad & (text != "").to_numpy())
+                remedy = "correct it, or leave it empty"
+                table.report(catalog.notes, "bad_size", invalid, side, "pixels, above 0", remedy, ids=ids)
+                stated[bad] = np.nan
             sizes[at[at >= 0], axis] = stated[at >= 0]
     return sizes
