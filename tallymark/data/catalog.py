@@ -14,7 +14,7 @@ from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.data.recording_clock import RecordingClock
-from tallymark.io.folders import normalize_name
+from tallymark.io.folders import normalize_name, relative_names
 from tallymark.io.media import BadMedia, Medium
 
 if TYPE_CHECKING:
@@ -218,8 +218,7 @@ def concat_splits(root: Path, medium: Medium, splits: Sequence[Split], problems:
 def _rows(root: Path, split: Split) -> pl.DataFrame:
     """A row for each item of a split."""
     schema = {"id": pl.String, "file": pl.String}
-    paths = [path.relative_to(root).as_posix() for path in split.files.values()]
-    files = pl.DataFrame({"id": list(split.files), "file": paths}, schema=schema)
+    files = pl.DataFrame({"id": list(split.files), "file": relative_names(split.files.values(), root)}, schema=schema)
     named = pl.DataFrame({"id": list(split.names)}, schema={"id": pl.String})
     rows = named.join(files, "id", "full", coalesce=True, maintain_order="left_right")
     if split.truth is None:

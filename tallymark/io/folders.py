@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -189,6 +190,16 @@ def distinct_names(paths: Sequence[Path], root: Path, name: Callable[[Path], str
     }
 
 
+def relative_names(paths: Iterable[Path], root: Path) -> list[str]:
+    """The paths of files below the root, with slashes."""
+    start = f"{root}{os.sep}"  # texts are much faster than paths
+    texts = ((path, str(path)) for path in paths)
+    return [
+        text[len(start) :].replace(os.sep, "/") if text.startswith(start) else path.relative_to(root).as_posix()
+        for path, text in texts
+    ]
+
+
 def relative_path(path: Path, root: Path) -> Path:
     """The path of a file below the root; that of a file in an archive is the same as after unpacking."""
     return as_unpacked(path.relative_to(root))
@@ -231,8 +242,14 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
 
 def split_of_path(path: Path, root: Path, default: str = "train") -> str:
     """The split of a file, by the outermost folder that names one: train, val or test."""
-    splits = (names_a_split(name) for name in path.relative_to(root).parts[:-1])
-    return next((split for split in splits if split is not None), default)
+    return _split_of_folder(os.path.dirname(path), root) or default  # noqa: PTH120  # fast
+
+
+@lru_cache(maxsize=1_000)
+def _split_of_folder(folder: str, root: Path) -> str | None:
+    """The same for the folder that many files are in; None if no folder names a split."""
+    splits = map(names_a_split, Path(folder).relative_to(root).parts)
+    return next((split for split in splits if split is not None), None)
 
 
 def names_a_split(folder: str) -> str | None:

@@ -27,7 +27,8 @@ Job = tuple[Path | None, Callable[[Path], Inspection]]
 
 def inspect_all(catalog: Catalog, engine: EngineChoice = BY_DEFAULT) -> Inspections:
     """Open every item's file, several at a time; one that ends the process that opens it cannot be read."""
-    jobs = [(catalog.path(item), catalog.medium.inspect) for item in range(len(catalog))]
+    inspect = catalog.medium.inspect
+    jobs = [(None if file is None else catalog.root / file, inspect) for file in catalog.files]
     return _inspect(jobs, f"inspecting {len(catalog)} {catalog.medium.noun}s", engine)
 
 
@@ -39,7 +40,8 @@ def check_media(
     _report_orphans(catalog, problems)
     noun = catalog.medium.noun
     for item, inspection in enumerate(inspections):
-        _report_inspection(str(catalog.path(item)), catalog.items.ids[item], inspection, noun, problems)
+        if isinstance(inspection, BadMedia) or (inspection is not None and inspection.faults):
+            _report_inspection(str(catalog.path(item)), catalog.items.ids[item], inspection, noun, problems)
     _report_sizes(catalog, inspections, problems)
     if catalog.drive is not None:
         _check_other_sensor_data(catalog, catalog.drive, problems, engine)
