@@ -118,7 +118,8 @@ def print_driver(items: int, folder: Path) -> None:
     from tallymark.api.models import open_model
     from tallymark.data.items import Items
     from tallymark.inference.infer_catalog import Shards
-    from tallymark.inference.journal import Journal, item_key
+    from tallymark.inference.item_keys import item_key
+    from tallymark.inference.journal import Journal
     from tallymark.inference.journal_folder import JournalFolder
     from tallymark.inference.journal_pages import write_page
     from tallymark.inference.pipeline import unread_candidates

@@ -48,3 +48,8 @@ def test_predictions_and_their_workers_start_without_what_they_may_not_need() ->
     loaded = modules_after("import tallymark.api.export, tallymark.api.exports, tallymark.api.predict")
     assert "tallymark.inference.job" in loaded
     assert not loaded & {"torch", "scipy", "soundfile", "onnxruntime", "openvino", "ray"}
+
+
+def test_workers_load_neither_folds_nor_tuning_nor_checks() -> None:
+    loaded = modules_after("import tallymark.inference.job")
+    assert not loaded & {"tallymark.data.folds", "tallymark.data.checks", "tallymark.inference.tuning", "PIL"}

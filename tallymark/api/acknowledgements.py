@@ -12,9 +12,10 @@ from tallymark.core.outputs import write_text
 from tallymark.core.problems import Problem, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge
+from tallymark.core.versions import version_of
 from tallymark.detector.coders import CODERS
 from tallymark.detector.published import published_backbones, published_package
-from tallymark.inference.run import Run, version_of
+from tallymark.inference.run import Run
 
 ACKNOWLEDGEMENTS = "ACKNOWLEDGEMENTS.md"
 IMAGENET = (

@@ -13,8 +13,9 @@ from tallymark.core.engines.pace import Pace
 from tallymark.core.outputs import writing
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.data.catalog import Catalog
+from tallymark.inference.item_keys import item_key
 from tallymark.inference.job import InferenceJob, InferenceShard, ShardReport
-from tallymark.inference.journal import Journal, item_key
+from tallymark.inference.journal import Journal
 from tallymark.inference.outage import failed_items
 from tallymark.inference.pipeline import no_step
 from tallymark.inference.stored_candidates import StoredCandidates

@@ -16,7 +16,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.data.items import Items
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.execution import Execution
-from tallymark.inference.journal import digest, item_key
+from tallymark.inference.item_keys import digest, item_key
 from tallymark.inference.journal_pages import PAGE, PARTIAL, write_page
 from tallymark.inference.outage import Outage
 from tallymark.inference.pipeline import infer_items

@@ -9,7 +9,6 @@ item is.
 from __future__ import annotations
 
 import hashlib
-import json
 from array import array
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,16 +21,13 @@ from tallymark.core.locks import FolderLock
 from tallymark.core.outputs import make_folder, writing_to
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.recipe import Recipe
-from tallymark.data.catalog import Catalog
+from tallymark.core.versions import version_of
 from tallymark.data.items import Items
+from tallymark.inference.item_keys import digest
 from tallymark.inference.journal_folder import JournalFolder
 from tallymark.inference.journal_pages import PAGE, PARTIAL, read_page
-from tallymark.inference.run import version_of
 from tallymark.inference.session import Session
 from tallymark.inference.stored_candidates import StoredCandidates
-from tallymark.io.media import BadMedia
-from tallymark.modalities import modality_of
-from tallymark.modalities.base import InputPlan
 
 PACKAGE = Path(__file__).parent.parent
 DECISIVE = ("io", "detector", "modalities", "inference")
@@ -101,20 +97,6 @@ class Journal:
     def close(self) -> None:
         """Let others use it."""
         self._lock.release()
-
-
-def item_key(catalog: Catalog, item: int, recipe: Recipe, plan: InputPlan) -> str | None:
-    """What stands for an item and its files as they are now; None if they are out of reach."""
-    try:
-        shown = recipe if plan.recipes is None else plan.recipes[item]
-        return digest(modality_of(recipe).fingerprint(catalog, item, shown))
-    except BadMedia:
-        return None
-
-
-def digest(value: object) -> str:
-    """A short text that stands for a value."""
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:32]
 
 
 @cache

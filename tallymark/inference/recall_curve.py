@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,9 @@ from tallymark.data.annotations import Annotations
 from tallymark.geometry import Geometry
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.postprocess import apply_thresholds, fuse
-from tallymark.inference.tuning import Rule
+
+if TYPE_CHECKING:  # workers read curves, and tune nothing
+    from tallymark.inference.tuning import Rule
 
 THRESHOLDS = tuple(k / 100 for k in range(3, 100))
 QUOTED_RATES = (1, 10)

@@ -25,8 +25,6 @@ import time
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import polars as pl
@@ -34,6 +32,7 @@ import polars as pl
 from tallymark.core.outputs import holds_files, make_folder, write_json
 from tallymark.core.problems import BadInput, Problem, Problems, shorten
 from tallymark.core.recipe import Recipe
+from tallymark.core.versions import version_of
 from tallymark.data.folds import Folds, read_folds
 from tallymark.inference.held_out_groups import HELD_OUT_GROUPS, TITLE
 from tallymark.inference.recall_curve import RecallCurve
@@ -180,14 +179,6 @@ def environment() -> dict[str, object]:
     packages = {name: version_of(name) for name in names}
     machine = {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()}
     return {"python": platform.python_version(), "packages": packages, **machine}
-
-
-@cache
-def version_of(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def _fold_order(path: Path) -> tuple[int, str]:

@@ -11,11 +11,12 @@ import pytest
 
 from tallymark.challenges.wheat.rule import RuleOptions, score
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
+from tallymark.core.versions import version_of
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Boxes
 from tallymark.inference.recall_curve import COLUMNS, RecallCurve
-from tallymark.inference.run import ENVIRONMENT, MODEL, PROBLEMS, RECALL, RECIPE, SCORE, TUNING, Run, version_of
+from tallymark.inference.run import ENVIRONMENT, MODEL, PROBLEMS, RECALL, RECIPE, SCORE, TUNING, Run
 from tallymark.inference.tuning import Tuning
 from tallymark.modalities import read_recipe
 from tallymark.modalities.image.recipe import ImageRecipe

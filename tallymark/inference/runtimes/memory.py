@@ -17,7 +17,7 @@ from pathlib import Path
 from tallymark.core.outputs import make_folder, write_json
 from tallymark.core.problems import BadInput
 from tallymark.core.stored import a_mapping, a_text
-from tallymark.inference.run import version_of
+from tallymark.core.versions import version_of
 from tallymark.io.json_text import parse_json
 from tallymark.io.regular import read_regular
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tallymark.core.resources import usable_cores
+from tallymark.core.versions import version_of
 from tallymark.inference.execution import Execution
-from tallymark.inference.run import version_of
 from tallymark.inference.runtimes.base import ModelFile, OpenModel
 
 

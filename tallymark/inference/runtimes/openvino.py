@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from tallymark.core.problems import BadInput, Problem
+from tallymark.core.versions import version_of
 from tallymark.inference.execution import Execution
-from tallymark.inference.run import version_of
 from tallymark.inference.runtimes.base import ModelFile, OpenModel
 
 Precision = Literal["bf16", "f32"]
