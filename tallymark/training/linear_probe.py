@@ -17,12 +17,16 @@ from tallymark.core.problems import EVERY, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.data.catalog import LabelledCatalog
 from tallymark.detector.coders import CODERS
+from tallymark.detector.label_coder import TEMPERATURES
 from tallymark.detector.network import Classifier, Network
 from tallymark.detector.outputs import Outputs
 from tallymark.inference.pipeline import Model, infer_outputs
+from tallymark.inference.temperature import log_losses
 
-WEIGHT_DECAY = 0.05
-"""L2 penalty for standardised features: strong, since there are a thousand features and few images."""
+PENALTIES = (0.015, 0.05, 0.15)
+"""L2 penalties to choose from, for standardised features. Strong ones are better with many images of each class."""
+HELD_OUT = 5
+"""One in so many images chooses the penalty."""
 MIN_STD = 1e-3
 """Added to the standard deviation of each feature."""
 MAX_ITERATIONS = 100
@@ -49,9 +53,9 @@ def init_classifier(network: Classifier, catalog: LabelledCatalog, recipe: Recip
     linear = network.head.linear
     targets = np.full((len(selected), linear.out_features), recipe.label_smoothing / linear.out_features)
     targets[labels.item, labels.labels] += 1 - recipe.label_smoothing
-    weight, bias = fit_linear(
-        torch.from_numpy(features).to(linear.weight), torch.from_numpy(targets[readable]).to(linear.weight)
-    )
+    inputs = torch.from_numpy(features).to(linear.weight)
+    probabilities = torch.from_numpy(targets[readable]).to(linear.weight)
+    weight, bias = fit_linear(inputs, probabilities, choose_penalty(inputs, probabilities, recipe.seed))
     with torch.no_grad():
         linear.weight.copy_(weight)
         linear.bias.copy_(bias)
@@ -72,7 +76,25 @@ def as_feature_extractor(network: Classifier) -> Model:
     return model
 
 
-def fit_linear(features: Tensor, probabilities: Tensor) -> tuple[Tensor, Tensor]:
+def choose_penalty(features: Tensor, probabilities: Tensor, seed: int = 0) -> float:
+    """The L2 penalty by which the labels of held-out images are most probable, each at its best temperature.
+
+    A stronger penalty ranks better for longer than it is certain enough, and the temperature is tuned later anyway.
+    """
+    order = torch.from_numpy(np.random.default_rng(seed).permutation(len(features))).to(features.device)
+    held_out, rest = order[: len(order) // HELD_OUT], order[len(order) // HELD_OUT :]
+    if not len(held_out):
+        return PENALTIES[0]
+    labels = probabilities[held_out].argmax(1).numpy(force=True)
+    losses = []
+    for penalty in PENALTIES:
+        weight, bias = fit_linear(features[rest], probabilities[rest], penalty)
+        predicted = (features[held_out] @ weight.T + bias).softmax(1).numpy(force=True)
+        losses.append(log_losses(predicted, labels, TEMPERATURES).min())
+    return PENALTIES[int(np.argmin(losses))]
+
+
+def fit_linear(features: Tensor, probabilities: Tensor, penalty: float) -> tuple[Tensor, Tensor]:
     """Weight (classes, features) and bias of a softmax regression on target probabilities (n, classes)."""
     mean = features.mean(0)
     std = features.std(0, correction=0) + MIN_STD
@@ -84,7 +106,7 @@ def fit_linear(features: Tensor, probabilities: Tensor) -> tuple[Tensor, Tensor]
     def closure() -> Tensor:
         optimizer.zero_grad()
         log_probabilities = (standardized @ weight.T + bias).log_softmax(1)
-        loss = -(probabilities * log_probabilities).sum(1).mean() + WEIGHT_DECAY * weight.square().sum()
+        loss = -(probabilities * log_probabilities).sum(1).mean() + penalty * weight.square().sum()
         loss.backward()  # type: ignore[no-untyped-call]  # torch has no type for it
         return loss
 

@@ -16,7 +16,7 @@ from tallymark.detector.network import Classifier
 from tallymark.inference.pipeline import infer_outputs
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.training import train
-from tallymark.training.linear_probe import as_feature_extractor, fit_linear, init_classifier
+from tallymark.training.linear_probe import PENALTIES, as_feature_extractor, choose_penalty, fit_linear, init_classifier
 from tallymark.training.log import LOG
 from tallymark.training.network import make_network
 from tests.training.test_loop import steps_of
@@ -38,7 +38,7 @@ def test_classes_are_separated_whatever_the_scale_of_the_features() -> None:
     probabilities = torch.eye(3)[label]
     logits_by_scale = []
     for scale, shift in ((1.0, 0.0), (100.0, -7.0)):
-        weight, bias = fit_linear(scale * features + shift, probabilities)
+        weight, bias = fit_linear(scale * features + shift, probabilities, 0.05)
         logits_by_scale.append((scale * others + shift) @ weight.T + bias)
     assert (logits_by_scale[0].argmax(1) == wanted).float().mean() > 0.85
     assert torch.allclose(logits_by_scale[0], logits_by_scale[1], atol=0.05)
@@ -46,9 +46,20 @@ def test_classes_are_separated_whatever_the_scale_of_the_features() -> None:
 
 def test_constant_features_do_no_harm() -> None:
     features, label = clusters(np.random.default_rng(1), 100)
-    weight, bias = fit_linear(torch.cat([features, torch.ones(100, 5)], 1), torch.eye(3)[label])
+    weight, bias = fit_linear(torch.cat([features, torch.ones(100, 5)], 1), torch.eye(3)[label], 0.05)
     assert torch.isfinite(weight).all()
     assert torch.isfinite(bias).all()
+
+
+def test_the_penalty_is_strong_where_labels_are_noisy_and_weak_where_they_are_not() -> None:
+    rng = np.random.default_rng(2)
+    features, label = clusters(rng, 400)
+    clean = torch.cat([features, 20 * torch.eye(3)[label]], 1)
+    assert choose_penalty(clean, torch.eye(3)[label]) == PENALTIES[0]
+    noise = torch.from_numpy(rng.normal(0, 1, (400, 300))).float()
+    wrong = torch.from_numpy(np.where(rng.random(400) < 0.3, rng.integers(0, 3, 400), label.numpy()))
+    assert choose_penalty(torch.cat([features, noise], 1), torch.eye(3)[wrong]) == PENALTIES[-1]
+    assert choose_penalty(features[:3], torch.eye(3)[label[:3]]) == PENALTIES[0]  # too few to hold any out
 
 
 def test_the_last_layer_starts_better_than_random(sets: Path) -> None:
