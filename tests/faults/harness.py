@@ -292,16 +292,19 @@ class Sweep:
             return ""  # tried again, with success
         listed = [data.decode(errors="replace") for name, data in found.items() if name in OUT]
         said = outcome.said + "".join(listed)
-        if not any(self._name_of(Path(one)) in said for one in outcome.paths):
+        if not any(name in said for one in outcome.paths for name in self._names_of(Path(one))):
             return f"the file {path}"
         return "" if os.strerror(error).lower() in said.lower() else f"the reason {os.strerror(error)!r}"
 
-    def _name_of(self, path: Path) -> str:
-        """What a path is called in a message; of a hidden file that is ours, the folder."""
-        name = path.name
-        if name.endswith(UNFINISHED):
-            return name.removeprefix(".").rsplit(".", 2)[0]
-        return path.parent.name if name.startswith(".") else name
+    def _names_of(self, path: Path) -> list[str]:
+        """What a path may be called in a message: by its name, or the output that it is a part of until that is whole.
+
+        A hidden file that is ours is called by its folder.
+        """
+        whole = [part.removeprefix(".").rsplit(".", 2)[0] for part in path.parts if part.endswith(UNFINISHED)]
+        if path.name.endswith(UNFINISHED):
+            return whole[-1:]
+        return [*whole, path.parent.name if path.name.startswith(".") else path.name]
 
     def _begin(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
