@@ -44,7 +44,7 @@ def test_a_large_photograph_is_counted_as_the_sum_of_its_parts(photographs: Path
     assert scene == pytest.approx(2 * sum(counts.values()), rel=0.1)
     note, counted = stated["notes"]
     assert note.startswith("1 image of 3072 x 2048 px: shown to the network at 0.5 of the size, where objects look")
-    assert counted.startswith("counted at score threshold 0.475, where the total of 235 held-out images is right")
+    assert counted.startswith("counted at score threshold 0.414, where the total of 100 held-out images is right")
 
 
 def test_counts_carry_an_interval_unless_the_threshold_is_given(photographs: Path, tmp_path: Path) -> None:
