@@ -1,16 +1,18 @@
 """Pretrained models: the model of a run as that of a challenge, with its weights in half precision.
 
-    python tools/pretrained.py RUN [--real]
+    python tools/pretrained.py RUN [--real] [--sizes PIXELS ...]
 
 Writes `model.onnx` into the folder of the challenge that the run was trained for; its card, `model.md`, is written by
 hand. With `--real`, for a model of real data, the list of items that it was trained on is copied too, so that no
-training that starts from it is evaluated on them. Prints how far the outputs of both models differ on a synthetic tile,
-so that nothing is lost unseen.
+training that starts from it is evaluated on them. `--sizes` are the longer sides of images that show the objects as the
+training images do, where these were reduced: theirs, and that of the original files, which comes last. Prints how far
+the outputs of both models differ on a synthetic tile, so that nothing is lost unseen.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import numpy as np
 import onnx
 
 import tallymark
+from tallymark.inference.metadata import KEY
 from tallymark.inference.run import MODEL, TRAINED_ON, Run
 from tallymark.inference.session import Session
 from tallymark.modalities import modality_of
@@ -28,11 +31,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
     parser.add_argument("--real", action="store_true")
+    parser.add_argument("--sizes", type=int, nargs="+", metavar="PIXELS")
     options = parser.parse_args()
     [source] = Run(options.run).models
     before = Session(source, "onnxruntime")
     proto = onnx.load(source)
     halve_weights(proto)
+    if options.sizes:
+        state_sizes(proto, options.sizes)
     target = tallymark.challenge(before.metadata.challenge).folder / MODEL
     target.write_bytes(proto.SerializeToString())
     if options.real:
@@ -43,6 +49,14 @@ def main() -> None:
     outputs = before(tile), after(tile)
     difference = max(float(np.abs(outputs[0][name] - outputs[1][name]).max()) for name in outputs[0])
     print(f"{target}: {target.stat().st_size / 1e6:.1f} MB; outputs differ by {difference:.2g} at most")
+
+
+def state_sizes(proto: onnx.ModelProto, sizes: list[int]) -> None:
+    """Put the longer sides of images, of original files last, into the metadata."""
+    [entry] = [one for one in proto.metadata_props if one.key == KEY]
+    metadata = json.loads(entry.value)
+    metadata["scale"] |= {"longer_sides": sizes, "pixel_scale": metadata["recipe"]["image_size"] / sizes[-1]}
+    entry.value = json.dumps(metadata)
 
 
 if __name__ == "__main__":

@@ -139,7 +139,8 @@ def load(
         try:
             for number, one in enumerate(tiles):
                 if number and execution.limit.reached:  # what was opened in time has at least one tile
-                    report_late(item, "predicted in part")
+                    if one.zoom == 1:  # else all of it was predicted, at the usual size
+                        report_late(item, "predicted in part")
                     return
                 yield one
         except BadMedia as bad:

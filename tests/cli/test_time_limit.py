@@ -18,7 +18,7 @@ from tests.cli.running import run
 
 LONG = 10_000.0
 """Seconds that no test takes before it predicts: less is what this process really took."""
-FAST = ("image_size=128", "tta=8")
+FAST = ("image_size=128", "tta=8", "tta_scales=1")
 
 
 @pytest.fixture

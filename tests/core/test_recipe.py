@@ -116,7 +116,7 @@ def test_an_unknown_field_suggests_the_nearest(name: str, meant: str | None) -> 
         ("score_threshold", "half"), ("score_threshold", None),
         ("rotate_degrees", -1), ("rotate_degrees", "inf"), ("weight_decay", "nan"),
         ("frozen_stages", -1), ("frozen_stages", 1.5), ("frozen_stages", ""), ("seed", "1e3"), ("seed", True),
-        ("width", 0), ("epochs", "0"), ("batch_size", 2.5), ("image_size", 10**10),
+        ("width", 0), ("epochs", "-1"), ("batch_size", 2.5), ("image_size", 10**10),
         ("learning_rate", 0), ("learning_rate", "inf"), ("scale_jitter", -1),
         ("train_on_val", "maybe"), ("train_on_val", 1), ("train_on_val", ""),
     ],

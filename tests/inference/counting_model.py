@@ -16,7 +16,7 @@ from tallymark.inference import infer_catalog
 from tallymark.inference.predictor import PredictionResult, Predictor
 from tallymark.inference.session import Session
 
-SMALL = {"tta": 1, "image_size": 64}
+SMALL = {"tta": 1, "tta_scales": 1, "image_size": 64}
 
 
 class CountingModel:

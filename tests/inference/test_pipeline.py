@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from tallymark.inference.pipeline import (
     run,
     tile,
 )
+from tallymark.inference.time_limit import TimeLimit
 from tallymark.io.media import BadMedia
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.base import UNREADABLE, ModelInput, Tile
@@ -190,6 +192,19 @@ def test_tiles_at_other_sizes_are_in_the_units_of_the_item() -> None:
     found = collect(decoded, Items.of(["a"]), np.array([[256.0, 128.0]]), RECIPE, ("a",)).objects
     assert sorted((found.shapes.x + found.shapes.width / 2).tolist()) == [76, 152]
     np.testing.assert_allclose(found.scores, 0.45)
+
+
+def test_an_image_at_some_of_its_sizes_is_whole_when_the_time_is_over(tmp_path: Path) -> None:
+    now = 0.0
+    limit = TimeLimit(100.0, clock=lambda: now)
+    problems = Problems(EVERY)
+    recipe = RECIPE.replace(image_size=64, tta_scales=3)
+    [item] = load(catalog_of(tmp_path, dark_image(64, 64)), recipe, problems, replace(SEQUENTIAL, limit=limit))
+    tiles = iter(item.input.tiles)
+    assert next(tiles).zoom == 1
+    now = 100.0
+    assert not list(tiles)
+    assert not problems
 
 
 def test_concurrent_tiles_come_in_order_and_side_by_side() -> None:

@@ -162,7 +162,7 @@ def test_a_head_with_a_bias_of_another_size_is_not_loaded(trained: Network[Any],
     bias = _bias(proto)
     bias.CopyFrom(onnx.numpy_helper.from_array(np.zeros(3, np.float32), bias.name))
     onnx.save(proto, model)
-    assert not make_network(RECIPE.replace(weights=str(model)), 1).head_loaded
+    assert not make_network(RECIPE.replace(weights=str(model)), 1).head_fitted
 
 
 def test_a_model_that_is_not_there_is_said(tmp_path: Path) -> None:
