@@ -158,10 +158,16 @@ def counting_note(result: PredictionResult) -> str:
         return ""
     nouns = f"{result.catalog.medium.noun}s"
     held_out = f"{counting.items} held-out {nouns}"
-    return (
+    note = (
         f"counted at score threshold {counting.score_threshold:.3g}, where the total of {held_out} is right (in a "
         f"submission: {result.recipe.score_threshold:.3g}); 95 % intervals, for {nouns} like those"
     )
+    own, chosen = (recipe.at("prediction") for recipe in (result.metadata.recipe, result.recipe))
+    others = [name for name in own if chosen[name] != own[name]]
+    if others:
+        calibrated, given = (" ".join(f"{name}={values[name]}" for name in others) for values in (own, chosen))
+        note += f", and for {calibrated}: at {given}, counts and intervals may be off"
+    return note
 
 
 @dataclass(frozen=True)

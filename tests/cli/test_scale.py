@@ -43,6 +43,7 @@ def test_a_large_photograph_is_counted_as_the_sum_of_its_parts(photographs: Path
     assert sum(counts.values()) > 30
     assert scene == pytest.approx(2 * sum(counts.values()), rel=0.1)
     note, counted = stated["notes"]
+    assert counted.endswith("and for tta=2: at tta=1, counts and intervals may be off")
     assert note.startswith("1 image of 3072 x 2048 px: shown to the network at 0.5 of the size, where objects look")
     assert counted.startswith("counted at score threshold 0.414, where the total of 100 held-out images is right")
 
