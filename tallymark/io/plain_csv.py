@@ -118,9 +118,9 @@ def _positions(data: bytes, start: int, character: str) -> np.ndarray:
     """The positions of a character from `start` on. In blocks, since the comparison needs a byte per byte."""
     if data.find(character.encode(), start) < 0:
         return np.empty(0, np.int64)
-    text, block = np.frombuffer(data, np.uint8), 1 << 22
+    text = np.frombuffer(data, np.uint8)
     dtype = np.int32 if len(text) < 1 << 31 else np.int64
-    found = (at + np.flatnonzero(text[at : at + block] == ord(character)) for at in range(start, len(text), block))
+    found = (at + np.flatnonzero(text[at : at + BLOCK] == ord(character)) for at in range(start, len(text), BLOCK))
     return np.concatenate([positions.astype(dtype) for positions in found])
 
 
