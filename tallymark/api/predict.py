@@ -12,6 +12,7 @@ from tallymark.api.data import PathLike, read
 from tallymark.api.incomplete import remember_planned
 from tallymark.api.models import open_model
 from tallymark.api.predictions import CLIPS
+from tallymark.api.pretrained import pretrained_note
 from tallymark.api.score import write
 from tallymark.api.submission_rows import expected_rows
 from tallymark.core.engines.choice import BY_DEFAULT, EngineChoice
@@ -94,7 +95,8 @@ def predict(
     _check_form(name, form)
     reviews = read_files(challenge(name), corrections)
     refuse_outputs([out], filled=[place.path if place.kept else None], force=True)
-    notes: list[str] = []
+    learned = pretrained_note(predictor.sessions[0].path)
+    notes = [learned] if learned else []
     changes = dict(recipe)
     if fp_per_hour is not None:
         _check_one_threshold(changes, fp_per_hour)

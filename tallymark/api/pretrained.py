@@ -99,6 +99,12 @@ def find_pretrained(what: Challenge, remedy: str = "") -> Path:
     raise BadInput(Problem("no_model", what.name, missing.text, expected, remedy))
 
 
+def pretrained_note(path: Path) -> str:
+    """What a pretrained model has learned from, by the card beside its file; empty for other models."""
+    data = ModelCard.read(path.parent).data
+    return f"pretrained model, trained on {data}; its scores: tallymark models" if data else ""
+
+
 def _model_of(what: Challenge) -> PretrainedModel | None:
     path = what.folder / MODEL
     if not path.exists():

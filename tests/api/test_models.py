@@ -31,9 +31,19 @@ def test_a_data_folder_named_like_a_challenge_is_not_a_run(tmp_path: Path, monke
 
 def test_a_note_names_the_predicted_split(sets: Path) -> None:
     options = {"tta": 1, "image_size": 64}
-    (note,) = tallymark.predict("wheat", sets / "wheat", **options).notes
+    learned, note = tallymark.predict("wheat", sets / "wheat", **options).notes
     assert note == "predicted split test: 3 of 15 images; --split all predicts all"
-    assert not tallymark.predict("wheat", sets / "wheat", split="all", **options).notes
+    assert tallymark.predict("wheat", sets / "wheat", split="all", **options).notes == (learned,)
+
+
+def test_a_pretrained_model_says_what_it_has_learned_from(sets: Path, tmp_path: Path) -> None:
+    options = {"split": "all", "tta": 1, "image_size": 64}
+    (note,) = tallymark.predict("wheat", sets / "wheat", **options).notes
+    card = next(one.card for one in tallymark.models().pretrained if one.challenge == "wheat")
+    assert note == f"pretrained model, trained on {card.data}; its scores: tallymark models"
+    own = tmp_path / "model.onnx"  # a model of one's own has no card beside it
+    own.write_bytes(find_models("wheat")[0].read_bytes())
+    assert not tallymark.predict(own, sets / "wheat", **options).notes
 
 
 def test_an_excessive_image_size_is_refused(tmp_path: Path) -> None:
