@@ -42,7 +42,8 @@ def test_a_large_photograph_is_counted_as_the_sum_of_its_parts(photographs: Path
     scene = counts.pop("scene")
     assert sum(counts.values()) > 30
     assert scene == pytest.approx(2 * sum(counts.values()), rel=0.1)
-    note, counted = stated["notes"]
+    learned, note, counted = stated["notes"]
+    assert learned.startswith("pretrained model, trained on 1,200 images")
     assert counted.endswith("and for tta=2: at tta=1, counts and intervals may be off")
     assert note.startswith("1 image of 3072 x 2048 px: shown to the network at 0.5 of the size, where objects look")
     assert counted.startswith("counted at score threshold 0.414, where the total of 100 held-out images is right")
@@ -57,9 +58,9 @@ def test_counts_carry_an_interval_unless_the_threshold_is_given(photographs: Pat
     assert 0 <= row["count_low"] < row["count"] < row["count_high"]
     assert len(pl.read_csv(tmp_path / "objects.csv")) == row["count"] == stated["count"]
     assert stated["count_low"] < stated["count"] < stated["count_high"]
-    assert len(stated["notes"]) == 1
+    assert len(stated["notes"]) == 2
     given = predict("wheat", alone, "--out", tmp_path / "submission.csv", "score_threshold=0.52")
-    assert (given["count_low"], given["count_high"], given["notes"]) == (None, None, [])
+    assert (given["count_low"], given["count_high"], given["notes"]) == (None, None, stated["notes"][:1])
     predict("wheat", alone, "--out", tmp_path / "default.csv")
     assert (tmp_path / "default.csv").read_text() == (tmp_path / "submission.csv").read_text()
     assert given["count"] <= stated["count"]
