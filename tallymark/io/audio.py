@@ -45,6 +45,8 @@ BLOCK, BLOCK_VALUES = 1 << 18, 1 << 20
 """Samples of each channel that are read at once, and of all channels, of which a header may promise a thousand."""
 SYSTEM_ERROR = 2
 """The library's code for a failure of the system: the file may be as it should."""
+INSPECTED = 1 << 16
+"""Samples of each channel of a block that is inspected: what is computed from it stays in the processor's cache."""
 INTEGER_FORMATS = {"PCM_16": ("int16", 2.0**-15)}
 """Formats whose samples are read as integers, which is much faster, and the value of one unit."""
 
@@ -211,18 +213,22 @@ def inspect_recording(path: Path) -> Inspection:
     if (truncated := _truncation(path)) is not None:
         raise truncated
     energies: list[np.ndarray] = []
-    peak = 0.0
+    silent = True
     not_finite = 0
     read = 0
     try:
         with _source(path) as source, soundfile.SoundFile(source) as file:
             _check_length(file.frames)
-            buffer = np.empty((_block_size(file), file.channels), np.float32)
-            while len(block := file.read(out=buffer, always_2d=True)):
+            dtype, unit = INTEGER_FORMATS.get(file.subtype, ("float32", 1.0))
+            buffer = np.empty((min(INSPECTED, _block_size(file)), file.channels), dtype)
+            while len(block := file.read(out=buffer, dtype=dtype, always_2d=True)):
                 read += len(block)
-                not_finite += int(np.count_nonzero(~(np.abs(block) < LARGEST_SAMPLE)))
-                peak = max(peak, float(np.abs(block).max(initial=0)))
-                energies.append(_band_energies(block[:, 0]))
+                peak = max(-float(block.min()), float(block.max()))  # nan where a sample is
+                silent &= peak == 0
+                if not peak < LARGEST_SAMPLE:
+                    not_finite += int(np.count_nonzero(~(np.abs(block) < LARGEST_SAMPLE)))
+                    block = finite_samples(block)
+                energies.append(_band_energies(block[:, 0], unit))
     except (soundfile.LibsndfileError, RuntimeError) as error:
         where = f" after {read} of {header.frames} samples"
         bad = _bad_recording(error, where)
@@ -234,7 +240,7 @@ def inspect_recording(path: Path) -> Inspection:
         faults.append(("empty_recording", "no sample", "a recording with samples", "exclude it"))
     elif not_finite:
         faults.append(("not_finite", f"{not_finite} samples", "finite samples", "write the recording again"))
-    elif not peak:
+    elif silent:
         faults.append(("silent_recording", "every sample is 0", "sound", "check the recorder, or exclude it"))
     return Inspection((header.seconds, header.rate), _thumbnail(energies), fingerprint, tuple(faults))
 
@@ -321,13 +327,14 @@ def total_hours(recordings: Sequence[Path], problems: Problems) -> float:
     return seconds / 3600
 
 
-def _band_energies(samples: np.ndarray) -> np.ndarray:
+def _band_energies(samples: np.ndarray, unit: float) -> np.ndarray:
     """Energy of a block in 48 frequency bands of equal width."""
     if len(samples) < 4 * THUMBNAIL:
         return np.zeros(THUMBNAIL)
     size = 2 * THUMBNAIL
-    frames = finite_samples(samples[: len(samples) // size * size]).reshape(-1, size)
-    return (np.abs(np.fft.rfft(frames.astype(float), axis=1)[:, 1:]) ** 2).mean(axis=0)  # 32 bits may overflow
+    frames = samples[: len(samples) // size * size].reshape(-1, size)
+    spectra = np.fft.rfft(frames.astype(np.float32) * np.float32(unit), axis=1)[:, 1:]  # squares below 1e29
+    return (spectra.real**2 + spectra.imag**2).mean(axis=0, dtype=float)
 
 
 def _thumbnail(energies: list[np.ndarray]) -> np.ndarray:
