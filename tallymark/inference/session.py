@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -13,7 +14,7 @@ from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe, head_groups_of
 from tallymark.core.resources import keep_freed_memory, observe_cores
 from tallymark.detector.coders import CODERS
-from tallymark.inference.execution import plan_execution
+from tallymark.inference.execution import Execution, plan_execution
 from tallymark.inference.metadata import KEY, ModelMetadata
 from tallymark.inference.onnx_file import REMEDY, metadata_text, read_model
 from tallymark.inference.runtimes.base import ModelFile, first_line
@@ -32,7 +33,6 @@ class Session:
 
     runtime: the name of the one that runs it; never `auto`, so that another process can be given the same.
     runtime_id: the same with its version and precision. note: why it was chosen, where there was a choice.
-    cores: that it may use.
     checked: whether another process has checked the file, so that no runtime but the given one needs to open it.
     """
 
@@ -40,7 +40,7 @@ class Session:
         self, path: Path, runtime: Runtime = "auto", threads: int | None = None, *, checked: bool = False
     ) -> None:
         self.path = path
-        observed = observe_cores() if threads is None else lambda: threads  # while the file is read and checked
+        self._count_cores = observe_cores() if threads is None else lambda: threads
         keep_freed_memory()
         data = read_model(path)
         self.digest = hashlib.sha256(data).hexdigest()
@@ -51,15 +51,22 @@ class Session:
         model = ModelFile(data, opened, tuple(shapes), modality_of(recipe).tile_shape(recipe))
         if not checked:
             self._check_signature(opened, tile, list(shapes))
-            self._run = REFERENCE.open(model, plan_execution(1)).run
+            self._run = REFERENCE.open(model, lambda: plan_execution(1)).run
             self._check_outputs(self(tile.data[None]), shapes)
-        self.cores = observed()
-        self.execution = plan_execution(self.cores)
         chosen = self._choose(runtime, model)
         self.runtime, self.note = cast(Runtime, chosen.name), chosen.note
         self.runtime_id = chosen.model.runtime_id
         self._run = chosen.model.run
         self._expect = chosen.model.expect
+
+    @cached_property
+    def cores(self) -> int:
+        """Cores that it may use: those that are free from the opening of the file until they are needed."""
+        return self._count_cores()
+
+    @cached_property
+    def execution(self) -> Execution:
+        return plan_execution(self.cores)
 
     def expect(self, recipe: Recipe) -> None:
         """Get ready for the tiles of a recipe, which may show items at another size than the training did."""
@@ -91,7 +98,7 @@ class Session:
             return [np.zeros_like(structured[0]), *structured]
 
         try:
-            return choose(runtime, model, self.execution, inputs)
+            return choose(runtime, model, lambda: self.execution, inputs)
         except BadInput:
             raise
         except Exception as error:  # as above

@@ -132,6 +132,15 @@ def test_a_session_takes_the_free_cores_unless_threads_are_given(model: Path, mo
     assert (Session(model).cores, Session(model, threads=1).cores) == (12, 1)
 
 
+def test_cores_are_counted_when_they_are_needed(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not when the file is opened: the machine has to be observed for longer than that takes."""
+    counted: list[int] = []
+    monkeypatch.setattr(session_module, "observe_cores", lambda: lambda: counted.append(1) or 4)
+    session = Session(model, "onnxruntime")
+    assert not counted
+    assert (session.execution, session.cores, counted) == (plan_execution(4), 4, [1])
+
+
 def test_the_machine_is_observed_once(model: Path, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """For the session: workers are planned by what it has seen."""
     monkeypatch.setattr(session_module, "observe_cores", lambda: lambda: 1)

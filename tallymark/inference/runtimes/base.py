@@ -10,6 +10,8 @@ import numpy as np
 from tallymark.core.problems import BadInput, shorten
 from tallymark.inference.execution import Execution
 
+Plan = Callable[[], Execution]
+"""Gives the execution plan when it is needed: to count the cores that are free takes a moment."""
 Run = Callable[[np.ndarray], dict[str, np.ndarray]]
 """Inputs (n, height, width, channels) to outputs by name, safe to call from several threads.
 
@@ -57,7 +59,7 @@ class ModelRuntime(Protocol):
     def package(self) -> str:
         """The package that it needs."""
 
-    def open(self, model: ModelFile, execution: Execution) -> OpenModel:
+    def open(self, model: ModelFile, plan: Plan) -> OpenModel:
         """Open a model for the threads and the concurrent calls of an execution plan."""
 
 

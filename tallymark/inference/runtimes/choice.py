@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tallymark.core.problems import BadInput, Problem, nearest
-from tallymark.inference.execution import Execution
-from tallymark.inference.runtimes.base import ModelFile, ModelRuntime, OpenModel
+from tallymark.inference.runtimes.base import ModelFile, ModelRuntime, OpenModel, Plan
 from tallymark.inference.runtimes.comparison import compare
 from tallymark.inference.runtimes.memory import Remembered, path_for, recall, remember
 from tallymark.inference.runtimes.onnxruntime import OnnxRuntime
@@ -35,22 +34,22 @@ class Choice(NamedTuple):
     note: str = ""
 
 
-def choose(name: str, model: ModelFile, execution: Execution, inputs: Callable[[], Sequence[np.ndarray]]) -> Choice:
+def choose(name: str, model: ModelFile, plan: Plan, inputs: Callable[[], Sequence[np.ndarray]]) -> Choice:
     """Open a model with the runtime of that name. inputs: makes those that `auto` compares runtimes on."""
     if name == AUTO:
         name = os.environ.get(VARIABLE) or AUTO
     if name != AUTO:
-        return Choice(name, find_runtime(name).open(model, execution))
+        return Choice(name, find_runtime(name).open(model, plan))
     installed = [one for one in AUTOMATIC if find_spec(one.package) is not None]
     if len(installed) == 1:
-        return Choice(REFERENCE.name, REFERENCE.open(model, execution))
+        return Choice(REFERENCE.name, REFERENCE.open(model, plan))
     memory = path_for(model.data, [one.package for one in installed])
     known = recall(memory, [one.name for one in installed])
     if known is not None:
         # An installation that has become unusable is compared again, and left out.
         with suppress(Exception):
-            return _choice(known, RUNTIMES[known.runtime].open(model, execution))
-    verdict = compare(model, execution, installed, inputs())
+            return _choice(known, RUNTIMES[known.runtime].open(model, plan))
+    verdict = compare(model, plan, installed, inputs())
     chosen = Remembered(verdict.name, verdict.reason)
     remember(memory, chosen)
     return _choice(chosen, verdict.model)

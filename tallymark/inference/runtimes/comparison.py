@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tallymark.inference.execution import Execution
-from tallymark.inference.runtimes.base import ModelFile, ModelRuntime, OpenModel, Run, first_line
+from tallymark.inference.runtimes.base import ModelFile, ModelRuntime, OpenModel, Plan, Run, first_line
 
 REL_TOLERANCE, ABS_TOLERANCE = 0.1, 0.01
 """Root mean square error of an output in which two runtimes agree: relative to the output, or absolute.
@@ -32,21 +31,19 @@ class Verdict(NamedTuple):
     reason: str
 
 
-def compare(
-    model: ModelFile, execution: Execution, runtimes: Sequence[ModelRuntime], inputs: Sequence[np.ndarray]
-) -> Verdict:
+def compare(model: ModelFile, plan: Plan, runtimes: Sequence[ModelRuntime], inputs: Sequence[np.ndarray]) -> Verdict:
     """The fastest runtime whose outputs agree with those of the first one, the reference.
 
     inputs: (1, height, width, channels) each; the last is the one whose time is measured.
     """
     started = time.monotonic()
     reference, *others = runtimes
-    opened = {reference.name: reference.open(model, execution)}
+    opened = {reference.name: reference.open(model, plan)}
     expected = _outputs(opened[reference.name].run, inputs)
     reasons: list[str] = []
     for other in others:
         try:
-            candidate = other.open(model, execution)
+            candidate = other.open(model, plan)
             agrees = _agree(expected, _outputs(candidate.run, inputs))
         except Exception as error:  # runtimes' own exceptions have no common base
             reasons.append(f"{other.name} cannot run the model ({first_line(error)})")

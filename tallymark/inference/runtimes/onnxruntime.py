@@ -9,15 +9,15 @@ import numpy as np
 from tallymark.core.resources import usable_cores
 from tallymark.core.versions import version_of
 from tallymark.inference.execution import Execution
-from tallymark.inference.runtimes.base import ModelFile, OpenModel
+from tallymark.inference.runtimes.base import ModelFile, OpenModel, Plan
 
 
 class OnnxRuntime:
     name = "onnxruntime"
     package = "onnxruntime"
 
-    def open(self, model: ModelFile, execution: Execution) -> OpenModel:
-        """The session of the model itself, which `open_session` opened by the same plan."""
+    def open(self, model: ModelFile, plan: Plan) -> OpenModel:
+        """The session of the model itself, which `open_session` opened: a tile gets as many threads by any plan."""
         session = model.session
         names = list(model.outputs)
         input_name = session.get_inputs()[0].name

@@ -9,8 +9,7 @@ import numpy as np
 
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.versions import version_of
-from tallymark.inference.execution import Execution
-from tallymark.inference.runtimes.base import ModelFile, OpenModel
+from tallymark.inference.runtimes.base import ModelFile, OpenModel, Plan
 
 Precision = Literal["bf16", "f32"]
 
@@ -24,7 +23,7 @@ class OpenVino:
         self.name = name
         self.precision = precision
 
-    def open(self, model: ModelFile, execution: Execution) -> OpenModel:
+    def open(self, model: ModelFile, plan: Plan) -> OpenModel:
         try:
             import openvino
         except ImportError:
@@ -34,6 +33,7 @@ class OpenVino:
         core = openvino.Core()
         fast = self.precision.upper() in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
         precision = self.precision if fast else "f32"
+        execution = plan()
         settings = {
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_PRECISION_HINT": precision,

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from tallymark.inference.execution import Execution
-from tallymark.inference.runtimes.base import ModelFile, OpenModel
+from tallymark.inference.runtimes.base import ModelFile, OpenModel, Plan
 
 MODEL = ModelFile(b"", None, ("heat", "values"), (4, 4, 1))
-PLAN = Execution(tile_threads=1, concurrent_tiles=1)
+
+
 INPUTS = [np.full((1, 4, 4, 1), level, np.float32) for level in (0.0, 0.3, 0.6)]
 Change = Callable[[np.ndarray], np.ndarray]
 
@@ -30,6 +31,10 @@ class Clock:
 CLOCK = Clock()
 
 
+def one_thread() -> Execution:
+    return Execution(tile_threads=1, concurrent_tiles=1)
+
+
 class FakeRuntime:
     """seconds: of a call. change: what it does to its outputs. opens: how often it was opened so far."""
 
@@ -39,7 +44,7 @@ class FakeRuntime:
         self.name, self.seconds, self.change, self.fails = name, seconds, change, fails
         self.opens = 0
 
-    def open(self, model: ModelFile, execution: Execution) -> OpenModel:
+    def open(self, model: ModelFile, plan: Plan) -> OpenModel:
         self.opens += 1
         if self.fails:
             raise RuntimeError(self.fails)

@@ -12,7 +12,7 @@ from tallymark.cli.main import app
 from tallymark.core.problems import BadInput
 from tallymark.inference.runtimes import choice, comparison
 from tallymark.inference.runtimes.choice import AUTO, VARIABLE, Choice, choose
-from tests.inference.runtimes.fakes import CLOCK, INPUTS, MODEL, PLAN, FakeRuntime
+from tests.inference.runtimes.fakes import CLOCK, INPUTS, MODEL, FakeRuntime, one_thread
 from tests.untrained import untrained
 
 Pair = tuple[FakeRuntime, FakeRuntime]
@@ -38,7 +38,7 @@ def pair(monkeypatch: pytest.MonkeyPatch) -> Pair:
 
 
 def chosen(name: str = AUTO) -> Choice:
-    return choose(name, MODEL, PLAN, lambda: INPUTS)
+    return choose(name, MODEL, one_thread, lambda: INPUTS)
 
 
 def test_the_fastest_is_chosen_and_remembered(cache: Path, pair: Pair) -> None:
@@ -54,7 +54,7 @@ def test_the_fastest_is_chosen_and_remembered(cache: Path, pair: Pair) -> None:
 
 def test_another_model_is_compared_anew(cache: Path, pair: Pair) -> None:
     chosen()
-    choose(AUTO, MODEL._replace(data=b"other"), PLAN, lambda: INPUTS)
+    choose(AUTO, MODEL._replace(data=b"other"), one_thread, lambda: INPUTS)
     assert pair[0].opens == 2
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tallymark.inference.runtimes import comparison
 from tallymark.inference.runtimes.comparison import compare
-from tests.inference.runtimes.fakes import CLOCK, INPUTS, MODEL, PLAN, Change, FakeRuntime
+from tests.inference.runtimes.fakes import CLOCK, INPUTS, MODEL, Change, FakeRuntime, one_thread
 
 SLOW, FAST = 0.02, 0.004
 
@@ -18,7 +18,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_fastest_runtime_that_agrees_is_used() -> None:
-    verdict = compare(MODEL, PLAN, [FakeRuntime("slow", SLOW), FakeRuntime("fast", FAST)], INPUTS)
+    verdict = compare(MODEL, one_thread, [FakeRuntime("slow", SLOW), FakeRuntime("fast", FAST)], INPUTS)
     assert (verdict.name, verdict.model.runtime_id) == ("fast", "fast 1.0")
     assert verdict.reason == "5.0 times as fast here as slow 1.0"
 
@@ -26,7 +26,7 @@ def test_the_fastest_runtime_that_agrees_is_used() -> None:
 def test_the_reference_stays_unless_another_is_clearly_faster() -> None:
     for seconds in (FAST, 0.95 * SLOW, 2 * SLOW):
         runtimes = [FakeRuntime("reference", SLOW), FakeRuntime("other", seconds)]
-        assert compare(MODEL, PLAN, runtimes, INPUTS).name == ("other" if seconds == FAST else "reference")
+        assert compare(MODEL, one_thread, runtimes, INPUTS).name == ("other" if seconds == FAST else "reference")
 
 
 def one_wrong(outputs: np.ndarray) -> np.ndarray:
@@ -41,18 +41,18 @@ def one_wrong(outputs: np.ndarray) -> np.ndarray:
 )
 def test_a_runtime_with_other_outputs_is_left_out(change: Change) -> None:
     runtimes = [FakeRuntime("slow", FAST), FakeRuntime("wrong", FAST / 2, change)]
-    verdict = compare(MODEL, PLAN, runtimes, INPUTS)
+    verdict = compare(MODEL, one_thread, runtimes, INPUTS)
     assert (verdict.name, verdict.reason) == ("slow", "the outputs of wrong 1.0 differ")
 
 
 def test_outputs_may_differ_as_much_as_those_of_another_precision() -> None:
     coarse = FakeRuntime("coarse", FAST / 2, lambda outputs: outputs * 1.03)
-    assert compare(MODEL, PLAN, [FakeRuntime("slow", FAST), coarse], INPUTS).name == "coarse"
+    assert compare(MODEL, one_thread, [FakeRuntime("slow", FAST), coarse], INPUTS).name == "coarse"
 
 
 def test_a_runtime_that_fails_is_left_out() -> None:
     broken = FakeRuntime("broken", fails="no such operator\nand more")
-    verdict = compare(MODEL, PLAN, [FakeRuntime("slow"), broken], INPUTS)
+    verdict = compare(MODEL, one_thread, [FakeRuntime("slow"), broken], INPUTS)
     assert (verdict.name, verdict.reason) == ("slow", "broken cannot run the model (no such operator)")
 
 
@@ -65,5 +65,5 @@ def test_a_slow_model_is_timed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         calls += 1
         return outputs
 
-    compare(MODEL, PLAN, [FakeRuntime("a", SLOW), FakeRuntime("b", SLOW, change=count)], INPUTS)
+    compare(MODEL, one_thread, [FakeRuntime("a", SLOW), FakeRuntime("b", SLOW, change=count)], INPUTS)
     assert calls == len(MODEL.outputs) * (len(INPUTS) + 1)

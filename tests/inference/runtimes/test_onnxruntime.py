@@ -50,6 +50,6 @@ def test_the_gpu_is_used_where_the_installed_build_has_one(
     session = open_session(b"", plan)
     assert session.get_providers() == used
     assert options.intra_op_num_threads == 3
-    opened = OnnxRuntime().open(ModelFile(b"", session, ("heat",), (1, 1, 1)), plan)
+    opened = OnnxRuntime().open(ModelFile(b"", session, ("heat",), (1, 1, 1)), lambda: plan)
     assert opened.runtime_id.endswith(" cuda") == (CUDA in used)
     assert opened.run(np.ones(1))["heat"] == 1

@@ -23,7 +23,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelFile:
 
 
 def setting_of(model: ModelFile, plan: Execution, name: str, precision: Precision = "bf16") -> Any:
-    network: Any = OpenVino("openvino", precision).open(model, plan).run
+    network: Any = OpenVino("openvino", precision).open(model, lambda: plan).run
     return network.compile(model.tile_shape)._compiled.get_property(name)
 
 
@@ -46,14 +46,14 @@ def test_single_precision_is_used_on_request(model: ModelFile) -> None:
 
 
 def test_the_usual_tile_shape_has_a_network_of_its_own(model: ModelFile) -> None:
-    network: Any = OpenVino("openvino", "f32").open(model, Execution(1, 1)).run
+    network: Any = OpenVino("openvino", "f32").open(model, lambda: Execution(1, 1)).run
     shapes = [network.compile(shape)._compiled.input(0).partial_shape for shape in (model.tile_shape, None)]
     assert [shape.is_static for shape in shapes] == [True, False]
     assert shapes[0].to_shape() == [1, *model.tile_shape]
 
 
 def test_a_network_is_compiled_when_it_is_needed_for_the_shape_that_is_expected(model: ModelFile) -> None:
-    network, _, expect = OpenVino("openvino", "f32").open(model, Execution(1, 1))
+    network, _, expect = OpenVino("openvino", "f32").open(model, lambda: Execution(1, 1))
     compiled: Any = network.__getattribute__("_compiled")
     assert not compiled
     expect((32, 32, 3))
