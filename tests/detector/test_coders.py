@@ -170,6 +170,43 @@ def test_each_class_is_read_from_its_head_group() -> None:
     assert quality == {0: 1.0, 1: 0.25, 2: 1.0}
 
 
+def test_neighbouring_cells_vote_for_the_shape_of_a_peak() -> None:
+    """Each by its squared confidence, and about the same box, whose sides are at other distances from each cell."""
+    coder = BoxCoder()
+    outputs = outputs_of(coder, 8, 8)
+    for column, heat, width in ((4, 0.8, 5.0), (3, 0.4, 6.0), (5, 0.4, 7.0)):
+        outputs["heat"][0, 4, column] = heat
+        box = Boxes(*np.array([[2.0], [1.0], [width], [6.0]]))
+        outputs["values"][:, 4, column] = coder.encode(box, np.array([column + 0.5]), np.array([4.5]))[0]
+    voted = coder.vote((np.array([4]), np.array([4])), np.array([0]), np.array([0]), outputs)
+    box = coder.decode(np.array([4.5]), np.array([4.5]), voted)
+    mean = (4 * 5 + 6 + 7) / 6
+    np.testing.assert_allclose(np.concatenate(box.columns), [2, 1, mean, 6], rtol=1e-5)
+
+
+def test_a_neighbour_of_another_object_has_no_vote() -> None:
+    coder = BoxCoder()
+    outputs = outputs_of(coder, 8, 8)
+    outputs["heat"][0, 4, 4:6] = 0.8, 0.9
+    outputs["values"][:, 4, 4] = np.log(3)
+    outputs["values"][:, 4, 5] = np.log(8)
+    voted = coder.vote((np.array([4]), np.array([4])), np.array([0]), np.array([0]), outputs)
+    np.testing.assert_allclose(voted, np.log([[3.0, 3, 3, 3]]), rtol=1e-6)
+
+
+@EACH
+def test_cells_without_confidence_keep_their_own_shape(coder: CenterCoder) -> None:
+    """Also at the border, where cells have fewer neighbours."""
+    rng = np.random.default_rng(0)
+    outputs = outputs_of(coder, 1 if coder.one_dimensional else 8, 8)
+    outputs["values"] = rng.normal(0, 0.5, outputs["values"].shape).astype(np.float32)
+    outputs["quality"][:] = 0
+    corner = np.zeros(1, np.int64)
+    voted, own = coder.vote((corner, corner), corner, corner, outputs), outputs["values"][None, :, 0, 0]
+    half = np.full(1, 0.5)
+    assert coder.iou(coder.decode(half, half, voted), coder.decode(half, half, own)) == pytest.approx(1.0)
+
+
 def test_events_keep_a_minimum_distance() -> None:
     coder = EventCoder()
     outputs = outputs_of(coder, 1, 64)
