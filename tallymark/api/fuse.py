@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from tallymark.api.data import PathLike
@@ -25,7 +26,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Geometry
 from tallymark.inference.ensemble import Ensemble, FusionSettings
-from tallymark.inference.ensemble_tuning import cross_validate, default_settings
+from tallymark.inference.ensemble_tuning import cross_validate, default_settings, halves
 from tallymark.io.regular import read_regular
 from tallymark.scoring.alignment import read_answers
 from tallymark.scoring.compare import Comparison, compare_scores
@@ -52,7 +53,8 @@ class FusedInput:
 class Fusion:
     """Fused predictions, and, where the truth is known, what fusing gains. Prints as a table.
 
-    score: cross-validated: each half of the items with settings that were tuned on the other; None without truth.
+    score: cross-validated: each fold of the runs, or else each half of the items, with settings that were tuned on the
+        others; None without truth.
     gain: the fused score compared with the best file alone, both cross-validated.
     """
 
@@ -210,21 +212,28 @@ def _tuned(
     def rule(expected: Annotations[Geometry], predicted: Annotations[Geometry]) -> Score:
         return what.score(expected, predicted, rule_options)
 
-    group = answers.items.group
-    group = inputs.group if group is None and len(inputs.group) == len(answers.items) else group
-    group = answers.items.ids if group is None else group
+    part = _parts(inputs, answers.items, seed)
     members = []
     for number, own in enumerate(inputs.own):
         alone = {**ALONE, "method": "nms"} if ensemble.objects.shapes.localized else {"method": ensemble.methods[0]}
-        tuned = cross_validate(ensemble.only(number), answers, rule, alone, group, seed).score
+        tuned = cross_validate(ensemble.only(number), answers, rule, alone, part).score
         file = ensemble.members[number].name
         members.append(FusedInput(file, rule(answers, own.reindex(answers.items)), tuned))
-    fused = cross_validate(ensemble, answers, rule, given, group, seed)
+    fused = cross_validate(ensemble, answers, rule, given, part)
     sign = 1 if fused.score.better == "higher" else -1
     best = max(members, key=lambda one: sign * one.tuned.value if math.isfinite(one.tuned.value) else -math.inf)
     gain = compare_scores(best.tuned, fused.score, seed=seed)
     predictions = ensemble.predict(fused.settings)
     return Fusion(what.name, fused.settings, predictions, (*inputs.notes, *notes), tuple(members), fused.score, gain)
+
+
+def _parts(inputs: FusionInputs, items: Items, seed: int) -> np.ndarray:
+    """The part of each item in cross-validation: the folds of a training as they are, or else random halves."""
+    if inputs.fold is not None and len(inputs.fold) == len(items):
+        return inputs.fold
+    group = items.group
+    group = inputs.group if group is None and len(inputs.group) == len(items) else group
+    return halves(items, items.ids if group is None else group, seed)
 
 
 def _answers(

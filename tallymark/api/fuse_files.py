@@ -39,12 +39,14 @@ FLOOR = 0.25
 class FusionInputs:
     """ensemble: of all files. own: the predictions of each file as it would be submitted. group: of each item.
 
+    fold: (n,) of each item, as the first training of several models held it out; None if there is no such file.
     notes: what the user should know about the files.
     """
 
     ensemble: Ensemble
     own: tuple[Annotations[Any], ...]
     group: pl.Series
+    fold: np.ndarray | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -85,7 +87,7 @@ def read_inputs(what: Challenge, files: Sequence[PathLike], rule_options: Datacl
     notes += [f"no predictions in {member.name}" for member in members if not len(member.objects)]
     finish = _finish_candidates(known, items) if len(known) == len(files) else _finish_submissions(members)
     scored = all(member.objects.score is not None for member in members)
-    return FusionInputs(Ensemble(tuple(members), finish, scored), tuple(own), group, tuple(notes))
+    return FusionInputs(Ensemble(tuple(members), finish, scored), tuple(own), group, _folds(known, items), tuple(notes))
 
 
 def _read_submission(
@@ -153,6 +155,15 @@ def _common_items(
     at = grouped.find(items.ids)
     names = [grouped.group[int(k)] if k >= 0 else items.ids[number] for number, k in enumerate(at)]
     return items, pl.Series("group", names, dtype=pl.String)
+
+
+def _folds(stored: Sequence[StoredCandidates], items: Items) -> np.ndarray | None:
+    """The fold of each item in the first file that has several folds, and all of the items."""
+    for one in stored:
+        at = one.candidates.items.find(items.ids)
+        if one.fold is not None and len(np.unique(one.fold)) > 1 and (at >= 0).all():
+            return one.fold[at]
+    return None
 
 
 def _aligned(

@@ -49,9 +49,9 @@ def fuse(
 ) -> None:
     """Fuse the predictions of several models or submissions into one.
 
-    With --truth, method, weights, overlap and score threshold are tuned by the official rule. Each half of the items is
-    scored with settings that were tuned on the other, and the gain over the best file alone is printed with its
-    95 % interval.
+    With --truth, method, weights, overlap and score threshold are tuned by the official rule. Each fold of the runs, or
+    else each half of the items, is scored with settings that were tuned on the others, and the gain over the best file
+    alone is printed with its 95 % interval.
     """
     with problems_as_output(json_):
         from tallymark.api.fuse import fuse as run_fuse

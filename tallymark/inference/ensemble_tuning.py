@@ -1,12 +1,12 @@
 """Tuning of an ensemble by the official rule, cross-validated, so that the gain that is reported can be expected again.
 
-Settings that are tuned and scored on the same items look better than they are. So the items are halved, groups kept
-together: each half is predicted with the settings that are best on the other.
+Settings that are tuned and scored on the same items look better than they are. So each part of the items is predicted
+with the settings that are best on the others. Parts are the folds of a training, or else two halves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,7 +32,7 @@ ROUNDS = 2
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """settings: the best on all items. score: cross-validated, of the predictions of both halves together."""
+    """settings: the best on all items. score: cross-validated, of the predictions of all parts together."""
 
     settings: FusionSettings
     score: Score
@@ -43,23 +43,24 @@ def cross_validate(
     truth: Annotations[Geometry],
     rule: Rule,
     given: Mapping[str, Any],
-    group: pl.Series,
-    seed: int = 0,
+    part: np.ndarray,
 ) -> Outcome:
-    """Tune an ensemble, and score each half of the items with settings of the other.
+    """Tune an ensemble, and score each part of the items with settings of the others.
 
-    truth: of the items of the ensemble. given: settings that are not tuned. group: of each item; stays in one half.
+    truth: of the items of the ensemble. given: settings that are not tuned. part: (n,) the number of each item's part.
     """
     best = tune_ensemble(ensemble, truth, rule, given)
+    ids = ensemble.items.ids
     predictions = []
-    for inside, outside in halves(ensemble.items, group, seed):
+    for number in np.unique(part):
+        inside, outside = (Items(ids.filter(pl.Series(rows))) for rows in (part == number, part != number))
         settings = tune_ensemble(ensemble.reindex(outside), truth.reindex(outside), rule, given)
         predictions.append(ensemble.reindex(inside).predict(settings))
     return Outcome(best, rule(truth, concat_items(predictions).reindex(truth.items)))
 
 
-def halves(items: Items, group: pl.Series, seed: int) -> Iterator[tuple[Items, Items]]:
-    """Each half of the items with the other; groups are assigned in random order, each to the smaller half."""
+def halves(items: Items, group: pl.Series, seed: int) -> np.ndarray:
+    """(n,) the half of each item, 0 or 1; groups are assigned in random order, each to the smaller half."""
     names, member = np.unique(group.to_numpy().astype(str), return_inverse=True)
     if len(names) < 2:
         names, member = np.arange(len(items)), np.arange(len(items))
@@ -70,10 +71,7 @@ def halves(items: Items, group: pl.Series, seed: int) -> Iterator[tuple[Items, I
     for name in order.tolist():
         half[name] = int(filled[1] < filled[0])
         filled[half[name]] += sizes[name]
-    for number in (0, 1):
-        inside = half[member] == number
-        if inside.any():
-            yield tuple(Items(items.ids.filter(pl.Series(rows))) for rows in (inside, ~inside))  # type: ignore[misc]
+    return half[member]
 
 
 def tune_ensemble(

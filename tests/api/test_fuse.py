@@ -47,13 +47,19 @@ def write_truth(truth: Annotations[Boxes], path: Path) -> Path:
     return path
 
 
-def as_file(name: str, objects: Annotations[Any], path: Path, size: tuple[float, float] = (SIDE, SIDE)) -> Path:
-    """A candidate file with these objects."""
+def as_file(
+    name: str,
+    objects: Annotations[Any],
+    path: Path,
+    size: tuple[float, float] = (SIDE, SIDE),
+    fold: np.ndarray | None = None,
+) -> Path:
+    """A candidate file with these objects. fold: of each item, as in that of a run."""
     metadata = made_metadata(name)
     recipe = metadata.recipe.replace(score_threshold=0.4, nms_iou=1.0)
     count = len(objects.items)
     candidates = Candidates(objects, np.tile(np.array(size, float), (count, 1)), np.ones(count))
-    write_candidates(candidates, path, ModelMetadata(name, recipe, objects.classes))
+    write_candidates(candidates, path, ModelMetadata(name, recipe, objects.classes), fold)
     return path
 
 
@@ -95,6 +101,22 @@ def test_given_settings_are_not_tuned(tmp_path: Path) -> None:
     assert tuned.settings.method == "nms"
     assert tuned.settings.weights == (1, 2, 1)
     assert (tuned.settings.iou, tuned.settings.score_threshold, tuned.settings.calibration) == (0.35, 0.41, "rank")
+
+
+def test_runs_are_cross_validated_by_their_folds(tmp_path: Path) -> None:
+    truth = true_boxes(24)
+    shown = write_truth(truth, tmp_path / "truth.csv")
+    models = [noisy(truth, seed) for seed in range(2)]
+    given: dict[str, Any] = {"truth": shown, "method": "wbf", "weights": [1, 1], "iou": 0.5, "calibration": "none"}
+
+    def scores(fold: np.ndarray | None) -> set[float]:
+        """Cross-validated ones, by two seeds."""
+        files = [as_file("wheat", one, tmp_path / f"{k}.parquet", fold=fold) for k, one in enumerate(models)]
+        results = [tallymark.fuse("wheat", files, seed=seed, **given) for seed in range(2)]
+        return {result.score.value for result in results if result.score is not None}
+
+    assert len(scores(None)) == len(scores(np.zeros(24, int))) == 2  # random halves
+    assert len(scores(np.arange(24) % 3)) == 1
 
 
 def test_fusing_works_without_truth_for_every_challenge(tmp_path: Path) -> None:
