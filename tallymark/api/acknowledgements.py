@@ -34,6 +34,8 @@ METHODS = {
     "gt_paste": "pasting of objects: Yan et al., SECOND, Sensors 2018",
 }
 """Methods with a citation, by the recipe field that turns them on."""
+WITHOUT_EPOCH = {"label_smoothing"}
+"""Those that a linear probe uses too, where no epoch follows."""
 LOCALIZED = "centre-based detection: Zhou et al., Objects as Points, 2019"
 SOFTWARE = {
     "tallymark": "Apache-2.0",
@@ -84,7 +86,8 @@ def write_acknowledgements(
     terms = [f"{name}: {text}" for name, text in what.terms.items() if TERMS.search(name)]
     rules = [f"{one.found} ({one.file}); the rule: {one.expected}" for one in warnings]
     settings = asdict(recipe)
-    methods = [text for field, text in METHODS.items() if settings.get(field)]
+    used = METHODS.keys() if recipe.epochs else WITHOUT_EPOCH
+    methods = [text for field, text in METHODS.items() if field in used and settings.get(field)]
     methods += [] if CODERS[recipe.task].whole_item else [LOCALIZED]
     sections = {
         "Pretrained weights": _weights(recipe.weights, recipe.backbone),

@@ -25,7 +25,7 @@ from tallymark.modalities.base import Dataset
 from tallymark.training.batches import Batches, ConcatDataset
 from tallymark.training.devices import Rank, join_ranks
 from tallymark.training.evaluator import Evaluator
-from tallymark.training.linear_probe import starts_from_probe
+from tallymark.training.linear_probe import MAX_IMAGES, starts_from_probe
 from tallymark.training.loop import Trainer
 from tallymark.training.network import make_network
 from tallymark.training.train import HeldOutFold, TrainingPlan, hold_out
@@ -51,10 +51,11 @@ class DryRun:
     """What was measured and counted of a training. Prints as a table.
 
     models: one for each held-out fold. items, held_out: of the first fold. parameters: of the network; trained: those
-    that are not frozen. steps: of one model; evaluations: during them. step_seconds: of a step, with loading and
-    augmentation; item_seconds: of an item in an evaluation. step_flops: floating-point operations of a step.
-    activation_bytes: kept from the forward pass for the backward pass. peak_bytes: memory of the device, or on a CPU of
-    the whole process with its data. minutes: the time budget, in place of the steps.
+    that are not frozen. probed: items of the linear probe before the first step; 0 without one. steps: of one model;
+    evaluations: during them. step_seconds: of a step, with loading and augmentation; item_seconds: of an item in an
+    evaluation. step_flops: floating-point operations of a step. activation_bytes: kept from the forward pass for the
+    backward pass. peak_bytes: memory of the device, or on a CPU of the whole process with its data. minutes: the time
+    budget, in place of the steps.
     """
 
     device: str
@@ -65,6 +66,7 @@ class DryRun:
     held_out: int
     parameters: int
     trained: int
+    probed: int
     epochs: int
     steps: int
     evaluations: int
@@ -80,12 +82,20 @@ class DryRun:
     def seconds(self) -> float:
         """Of all trainings together, their evaluations included; decoding the items for the first time is not."""
         evaluating = self.evaluations * self.held_out * self.item_seconds
-        return self.models * (self.steps * self.step_seconds + evaluating)
+        return self.models * (self.probe_seconds + self.steps * self.step_seconds + evaluating)
+
+    @property
+    def probe_seconds(self) -> float:
+        """Of the linear probe of one model."""
+        return self.probed * self.item_seconds
 
     @property
     def epochs_in_time(self) -> float:
         """Epochs of each model within the time budget; those of the recipe without one."""
-        return self.epochs if self.minutes is None else self.epochs * 60 * self.minutes / self.seconds
+        if self.minutes is None:
+            return self.epochs
+        probing = self.models * self.probe_seconds
+        return self.epochs * max(60 * self.minutes - probing, 0.0) / (self.seconds - probing)
 
     @property
     def network_bytes(self) -> int:
@@ -122,6 +132,9 @@ class DryRun:
             ("an evaluation", f"{clock(self.held_out * self.item_seconds)}, {self.evaluations} of them for each model"),
             ("all of it here", clock(self.seconds)),
         ]
+        if self.probed:
+            text = f"{clock(self.probe_seconds)}, of {plural(self.probed, 'item')} for each model"
+            rows.insert(3, ("linear probe", text))
         if self.minutes is not None:
             rows.append((f"in {self.minutes:g} min", f"{number(self.epochs_in_time)} epochs"))
         operations = f"{self.step_flops / 1e9:,.0f} GFLOP a step"
@@ -139,7 +152,7 @@ def dry_run(plan: TrainingPlan) -> DryRun:
     modality_of(recipe).validate(recipe)
     with join_ranks() as rank, tempfile.TemporaryDirectory() as folder, counting("measuring", 4) as advance:
         folds = hold_out(plan)
-        trainer = _trainer(plan, folds[0], rank, Path(folder))
+        trainer, probed = _trainer(plan, folds[0], rank, Path(folder))
         advance()
         flops, activations = _count(trainer)
         advance()
@@ -156,6 +169,7 @@ def dry_run(plan: TrainingPlan) -> DryRun:
             held_out=len(folds[0].val),
             parameters=sum(one.numel() for one in parameters),
             trained=sum(one.numel() for one in parameters if one.requires_grad),
+            probed=min(len(folds[0].train), MAX_IMAGES) if probed else 0,
             epochs=recipe.epochs,
             steps=trainer.steps,
             evaluations=trainer.evaluations,
@@ -169,16 +183,18 @@ def dry_run(plan: TrainingPlan) -> DryRun:
         )
 
 
-def _trainer(plan: TrainingPlan, fold: HeldOutFold, rank: Rank, folder: Path) -> Trainer:
+def _trainer(plan: TrainingPlan, fold: HeldOutFold, rank: Rank, folder: Path) -> tuple[Trainer, bool]:
+    """The trainer of a model, and whether it begins with a linear probe, which is left out here."""
     recipe = plan.recipe
     classes = plan.catalog.with_truth().truth.classes
     initial = recipe.replace(weights=fold.weights.source)
     network = make_network(initial, max(len(classes), 1), head_groups_of(recipe, classes))
-    network.head_fitted |= starts_from_probe(network, recipe)
+    probed = starts_from_probe(network, recipe)
+    network.head_fitted |= probed
     datasets = [modality_of(recipe).dataset(catalog, recipe) for catalog in (fold.train, *plan.extra_data)]
     dataset: Dataset = datasets[0] if len(datasets) == 1 else ConcatDataset(datasets)
     batches = Batches(dataset, recipe, max(len(classes), 1), rank.rank, rank.world)
-    return Trainer(network, batches, recipe, folder, rank, plan.threads)
+    return Trainer(network, batches, recipe, folder, rank, plan.threads), probed
 
 
 def _count(trainer: Trainer) -> tuple[int, int]:

@@ -39,6 +39,8 @@ class Threads:
         self.adaptive = fixed is None and rank.world == 1 and rank.device.type == "cpu"
         self.limit = rank.threads
         self.tiny = False
+        if fixed is not None:  # also for a linear probe, which comes before the first batch
+            torch.set_num_threads(fixed)
 
     def start(self, network: Network[Any], inputs: Tensor) -> None:
         """Choose for a network and the inputs of a batch. The choice depends on nothing else for tiny networks."""

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import tallymark
+from tallymark.api.acknowledgements import ACKNOWLEDGEMENTS
 from tallymark.api.train import changed_preset
 from tallymark.core.problems import BadInput, Problems
 from tallymark.detector.network import Classifier
@@ -89,11 +90,19 @@ def test_no_epoch_ends_with_the_probe(sets: Path, tmp_path: Path) -> None:
     recipe = changed_preset("food", "tiny", QUICK)
     state = make_network(recipe, 4).backbone.state_dict()
     torch.save(state, tmp_path / "backbone.pt")
-    changes = QUICK | {"weights": str(tmp_path / "backbone.pt"), "epochs": 0}
+    changes = QUICK | {"weights": str(tmp_path / "backbone.pt"), "epochs": 0, "mixup": 0.3}
+    expected = tallymark.dry_run("food", sets / "food", preset="tiny", **changes)
+    assert expected.steps == expected.epochs_in_time == 0
+    assert expected.probed == expected.items
+    assert expected.seconds == pytest.approx((expected.probed + expected.held_out) * expected.item_seconds)
+    assert "linear probe" in str(expected)
     probe = tallymark.train("food", sets / "food", tmp_path / "probe", preset="tiny", **changes)
     ended = torch.load(tmp_path / "probe" / "weights.pt", weights_only=True)
     assert all(torch.equal(ended[f"backbone.{name}"], value) for name, value in state.items())
     assert steps_of(tmp_path / "probe") == [0]
+    methods = (tmp_path / "probe" / ACKNOWLEDGEMENTS).read_text()
+    assert "label smoothing" in methods
+    assert "mixup" not in methods
     changes = QUICK | {"weights": str(tmp_path / "probe"), "learning_rate": 1e-9, "epochs": 1}
     tallymark.train("food", sets / "food", tmp_path / "tuned", preset="tiny", **changes)
     scores = [json.loads(line)["score"] for line in (tmp_path / "tuned" / LOG).read_text().splitlines()]

@@ -65,6 +65,7 @@ def test_others_have_as_many_as_cores_are_free_at_every_evaluation(monkeypatch: 
 def test_a_fixed_number_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "free_cores", lambda: 16)
     chosen = Threads(Batches(NONE, RECIPE, 1), rank_of(), fixed=5)
+    assert torch.get_num_threads() == 5  # before a linear probe
     chosen.start(make_network(RECIPE, 1), torch.zeros(2, 3, 64, 64))
     chosen.update()
     assert torch.get_num_threads() == 5
