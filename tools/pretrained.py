@@ -20,6 +20,7 @@ import numpy as np
 import onnx
 
 import tallymark
+from tallymark.api.train import PRETRAINED
 from tallymark.inference.metadata import KEY
 from tallymark.inference.run import MODEL, TRAINED_ON, Run
 from tallymark.inference.session import Session
@@ -37,8 +38,7 @@ def main() -> None:
     before = Session(source, "onnxruntime")
     proto = onnx.load(source)
     halve_weights(proto)
-    if options.sizes:
-        state_sizes(proto, options.sizes)
+    edit_metadata(proto, options.sizes)
     target = tallymark.challenge(before.metadata.challenge).folder / MODEL
     target.write_bytes(proto.SerializeToString())
     if options.real:
@@ -51,11 +51,14 @@ def main() -> None:
     print(f"{target}: {target.stat().st_size / 1e6:.1f} MB; outputs differ by {difference:.2g} at most")
 
 
-def state_sizes(proto: onnx.ModelProto, sizes: list[int]) -> None:
-    """Put the longer sides of images, of original files last, into the metadata."""
+def edit_metadata(proto: onnx.ModelProto, sizes: list[int] | None) -> None:
+    """Name the weights that training started from, and the longer sides of images, of original files last."""
     [entry] = [one for one in proto.metadata_props if one.key == KEY]
     metadata = json.loads(entry.value)
-    metadata["scale"] |= {"longer_sides": sizes, "pixel_scale": metadata["recipe"]["image_size"] / sizes[-1]}
+    if Path(metadata["recipe"]["weights"]).is_absolute():  # a path of this machine, which says nothing elsewhere
+        metadata["recipe"]["weights"] = PRETRAINED
+    if sizes:
+        metadata["scale"] |= {"longer_sides": sizes, "pixel_scale": metadata["recipe"]["image_size"] / sizes[-1]}
     entry.value = json.dumps(metadata)
 
 
