@@ -108,13 +108,20 @@ class CenterCoder(ABC):
         at = peaks.y[kept], peaks.x[kept]
         label = peaks.label[kept]
         group = groups[label] if len(groups) else np.zeros(len(kept), np.int64)
-        regressed = outputs["values"].reshape(-1, self.values, *outputs["values"].shape[1:])
-        values = regressed[group, :, *at]
+        values = self.read_values(outputs, label, group, *at)
         quality = outputs["quality"][group, *at]
         heat = peaks.heat[kept]
         values, quality = self.refine(x[kept], y[kept], values, heat, quality, outputs)
         score = heat ** (1 - recipe.quality_weight) * quality**recipe.quality_weight
         return TileCandidates(x[kept], y[kept], values, score, label, float(outputs["presence"]))
+
+    def read_values(
+        self, outputs: Outputs, label: np.ndarray, group: np.ndarray, y: np.ndarray, x: np.ndarray
+    ) -> np.ndarray:
+        """(n, values): those of each peak, which is in cell (y, x)."""
+        regressed = outputs["values"].reshape(-1, self.values, *outputs["values"].shape[1:])
+        values: np.ndarray = regressed[group, :, y, x]
+        return values
 
     def refine(
         self, x: np.ndarray, y: np.ndarray, values: np.ndarray, heat: np.ndarray, quality: np.ndarray, outputs: Outputs

@@ -114,3 +114,22 @@ def test_pillar_points_are_transformed_as_a_grid_is(transform: TTATransform) -> 
     expected = transform_cuboids(transform, cuboids)
     np.testing.assert_allclose(column + 0.5 + transformed[:-1, 1], expected.x, atol=1e-4)
     np.testing.assert_allclose(row + 0.5 + transformed[:-1, 2], expected.y, atol=1e-4)
+
+
+def test_a_peak_is_the_mean_over_the_neighbours_that_regress_its_centre() -> None:
+    """At the edge of the grid: the cell to the right regresses the same cuboid, and the one above another."""
+    truth = random_cuboids(2)
+    coded = [CODER.encode(truth, np.full(2, x), np.full(2, y)) for x, y in ((2.5, 1.5), (3.5, 1.5), (2.5, 0.5))]
+    values = np.full((2, CODER.values, 4, 4), 77.0)
+    values[1, :, 1, 2], values[1, :, 1, 3], values[1, :, 0, 2] = coded[0][0], coded[1][0], coded[2][1]
+    values[1, 3:, 1, 2] -= 0.3
+    values[1, 3:, 1, 3] += 0.1
+    heat, quality = np.full((3, 4, 4), 0.8), np.full((2, 4, 4), 0.5)
+    quality[1, 1, 3] = 0.25
+    label, group, y, x = (np.array([number]) for number in (2, 1, 1, 2))
+    outputs = {"heat": heat, "quality": quality, "values": values.reshape(-1, 4, 4)}
+    read = CODER.read_values(outputs, label, group, y, x)
+    np.testing.assert_allclose(read[0, :3], coded[0][0, :3])
+    np.testing.assert_allclose(read[0, 3:], coded[0][0, 3:] - (2 * 0.3 - 0.1) / 3)
+    outputs["quality"] = quality * 0
+    assert np.isfinite(CODER.read_values(outputs, label, group, y, x)).all()
