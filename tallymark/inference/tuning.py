@@ -66,14 +66,16 @@ def tune(
         "score_threshold": (recipe.score_threshold,) if "score_threshold" in fixed else thresholds,
     }
     before = rule(truth, postprocess(candidates, recipe))
-    rows = search.grid(recipe, tried)
+    # Class thresholds of an earlier tuning would hide every other score threshold.
+    start = recipe if "class_thresholds" in fixed else recipe.replace(class_thresholds="")
+    rows = search.grid(start, tried)
     curve = pl.DataFrame(rows, schema=[*GRID, "score"], orient="row")
     smoothed = smooth(np.array([row[3] for row in rows]).reshape([len(values) for values in tried.values()]))
     if np.isnan(smoothed).all():  # the rule has no number for these items, so no setting is better than another
         return Tuning(recipe, before, curve)
     best = np.nanargmax if before.better == "higher" else np.nanargmin
     chosen = dict(zip(GRID, map(float, rows[int(best(smoothed))][:3]), strict=True))
-    tuned = recipe.replace(**chosen, class_thresholds=recipe.class_thresholds if "class_thresholds" in fixed else "")
+    tuned = start.replace(**chosen)
     if "mask_scale" in space:
         tuned, more = _tune_mask_scale(search, tuned, space["mask_scale"], best)
         curve = pl.concat([curve.with_columns(mask_scale=pl.lit(float(recipe.mask_scale))), more], how="diagonal")

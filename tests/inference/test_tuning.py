@@ -276,6 +276,8 @@ def test_each_class_gets_its_own_threshold() -> None:
     assert tried["score"].max() == 1
     assert set(tuning.curve["nms_iou"].drop_nulls()) == set(CODERS["cuboids"].search["nms_iou"])
     assert postprocess(candidates, tuning.recipe).counts.tolist() == [8, 8]
+    again = tune(candidates, truth, tuning.recipe.replace(class_thresholds="car 0.9, bus 0.9"), official)
+    assert again.recipe == tuning.recipe  # the thresholds of an earlier tuning are no start
     assert postprocess(candidates, tuning.recipe.replace(score_threshold=0.9, class_thresholds="")).counts.tolist() == [
         2,
         2,

@@ -76,6 +76,28 @@ def transform_cloud(cloud: PointCloud, matrix: np.ndarray, scale: float = 1.0, l
     return PointCloud(points, moved, cloud.label)
 
 
+def crop_cloud(
+    rng: np.random.Generator, cloud: PointCloud, recipe: LidarRecipe, half: float, label: int | None = None
+) -> PointCloud:
+    """The cloud moved so that a random crop within `bev_range`, of `half` metres to each side, is around the origin.
+
+    An object lies in its middle half, of class `label` if there is any.
+    """
+    most = recipe.bev_range - half
+    old = cloud.cuboids
+    inside = np.maximum(np.abs(old.x), np.abs(old.y)) < recipe.bev_range
+    of_class = inside & (cloud.label == label)
+    chosen = np.flatnonzero(of_class if of_class.any() else inside)
+    middle = rng.uniform(-half / 2, half / 2, 2)
+    if len(chosen):
+        one = int(chosen[rng.integers(len(chosen))])
+        middle += (old.x[one], old.y[one])
+    x, y = np.clip(middle, -most, most).tolist()
+    points = cloud.points.copy()
+    points[:, :2] -= np.array([x, y], np.float32)
+    return PointCloud(points, replace(old, x=old.x - x, y=old.y - y), cloud.label)
+
+
 def concat_clouds(clouds: Sequence[PointCloud]) -> PointCloud:
     """The points and cuboids of all clouds, which share a coordinate frame."""
     cuboids = clouds[0].cuboids

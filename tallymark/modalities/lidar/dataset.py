@@ -13,7 +13,7 @@ from tallymark.geometry import Cuboids
 from tallymark.geometry.points_in_boxes import count_points_in_cuboids
 from tallymark.geometry.poses import transform_cuboids
 from tallymark.modalities.dataset import CachedDataset
-from tallymark.modalities.lidar.augmentation import ObjectBank, PointCloud, augment_cloud
+from tallymark.modalities.lidar.augmentation import ObjectBank, PointCloud, augment_cloud, crop_cloud
 from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import ALL_ROUND, bev_grid, bev_input, in_field_of_view, read_scan
 from tallymark.modalities.sample import Sample
@@ -28,24 +28,29 @@ class LidarDataset(CachedDataset[PointCloud]):
     def __init__(self, catalog: Catalog, recipe: LidarRecipe) -> None:
         super().__init__(catalog)
         self.recipe = recipe
-        self.side = bev_grid(recipe).side
         self.labels = self.truth.labels
-        self.items_by_class = [np.unique(self.truth.item[self.labels == label]) for label in np.unique(self.labels)]
-        # The field of view is cut when a sample is read: afterwards it may be rotated anywhere.
-        self._all_round = recipe.replace(fov_degrees=ALL_ROUND)
+        self.classes = np.unique(self.labels)
+        self.items_by_class = [np.unique(self.truth.item[self.labels == label]) for label in self.classes]
+        self._view = training_view(recipe)
+        self.side = bev_grid(self._view).side
         self._bank_lock = threading.Lock()
 
     def sample(self, rng: np.random.Generator, item: int, *, mix: bool) -> Sample:
         """A sample from above; with class balancing, one with a rare class more often than there are any."""
         recipe = self.recipe
+        rare: int | None = None  # a class that a crop should have
         if self.items_by_class and rng.random() < recipe.class_balance:
-            item = int(rng.choice(self.items_by_class[int(rng.integers(len(self.items_by_class)))]))
+            drawn = int(rng.integers(len(self.items_by_class)))
+            item = int(rng.choice(self.items_by_class[drawn]))
+            rare = int(self.classes[drawn])
         cloud = self.load_cloud(item)
         if recipe.gt_paste and mix:
             cloud = self._bank().paste(rng, cloud, recipe)
         cloud = augment_cloud(rng, cloud, recipe)
-        inputs = bev_input(cloud.points, self._all_round, rng)
-        cuboids = to_grid(cloud.cuboids, recipe)
+        if self._view.bev_range < recipe.bev_range:
+            cloud = crop_cloud(rng, cloud, recipe, self._view.bev_range, rare)
+        inputs = bev_input(cloud.points, self._view, rng)
+        cuboids = to_grid(cloud.cuboids, self._view)
         return Sample(inputs, cuboids, cloud.label, np.ones(len(cloud.label)), side=self.side)
 
     def load_cloud(self, item: int) -> PointCloud:
@@ -76,6 +81,15 @@ class LidarDataset(CachedDataset[PointCloud]):
         chosen = np.argsort(-classes, kind="stable")[:BANK_ITEMS]
         clouds = (self.load(item) for item in chosen.tolist())
         return ObjectBank.of(cloud for cloud in clouds if cloud is not None)
+
+
+def training_view(recipe: LidarRecipe) -> LidarRecipe:
+    """The recipe of the bird's-eye view in training: of the size of a crop, and all around.
+
+    The field of view is cut when a sample is read: afterwards it may be rotated anywhere.
+    """
+    crop_range = recipe.crop_size * recipe.voxel_size / 2
+    return recipe.replace(fov_degrees=ALL_ROUND, bev_range=min(crop_range or recipe.bev_range, recipe.bev_range))
 
 
 def to_grid(cuboids: Cuboids, recipe: LidarRecipe) -> Cuboids:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tallymark.core.problems import BadInput, Problem
 from tallymark.data.catalog import Catalog, LabelledCatalog
+from tallymark.detector.strides import BLOCK
 from tallymark.detector.tta import TTATransform
 from tallymark.geometry.poses import Poses
 from tallymark.io.lidar import SWEEP
@@ -37,6 +39,10 @@ class LidarModality:
 
     def validate(self, recipe: LidarRecipe) -> None:
         bev_grid(recipe)
+        crop = recipe.crop_size
+        if crop and (crop % BLOCK or recipe.bev_encoder == "pillars"):
+            expected = f"0, or with bev_encoder=bins a multiple of {BLOCK}"
+            raise BadInput(Problem("bad_option", "recipe", f"crop_size={crop}", expected, "give e.g. crop_size=0"))
 
     def open(self, catalog: Catalog, item: int, recipe: LidarRecipe) -> ModelInput:
         """The whole surroundings of the vehicle as one tile, whose corner is posed in the world."""

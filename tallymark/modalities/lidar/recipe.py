@@ -25,6 +25,7 @@ class LidarRecipe(Recipe):
 
     Augmentation
     ------------
+    crop_size: side of training crops in cells, which are placed on objects; 0 is the whole view. For `bins`.
     rotate_degrees: maximum rotation about the vehicle. scale_jitter: maximum scale factor, down or up.
     hflip, vflip: probability of swapping left and right, front and back. point_dropout: maximum share of dropped
     points. gt_paste: maximum number of objects pasted from other samples.
@@ -47,6 +48,7 @@ class LidarRecipe(Recipe):
     max_points: int = prediction(60_000, most=10_000_000)
     fov_degrees: float = prediction(180.0, most=360)
 
+    crop_size: NonNegativeInt = training(0, most=4_096)
     rotate_degrees: NonNegativeFloat = training(22.5, most=360)
     scale_jitter: float = training(1.05, most=100)
     hflip: Fraction = training(0.5)

@@ -22,6 +22,7 @@ from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.pipeline import Model, ensemble, infer
 from tallymark.inference.predictor import Predictor
 from tallymark.inference.session import Session
+from tallymark.modalities.lidar.augmentation import crop_cloud
 from tallymark.modalities.lidar.dataset import LidarDataset
 from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import bev_input, read_scan
@@ -138,6 +139,9 @@ def test_impossible_settings_are_refused(catalog: Catalog) -> None:
     for wrong in ({"voxel_size": 0.3}, {"bev_range": 30}, {"z_min": 5}):
         with pytest.raises(BadInput, match="bad_option"):
             LidarDataset(catalog, RECIPE.replace(**wrong))
+    for wrong in ({"crop_size": 40}, {"crop_size": 64, "bev_encoder": "pillars"}):
+        with pytest.raises(BadInput, match="crop_size"):
+            make_network(RECIPE.replace(**wrong), 9)
     with pytest.raises(BadInput, match="mini_resnet"):
         make_network(RECIPE.replace(backbone="efficientnet_lite0"), 9)
 
@@ -245,6 +249,33 @@ def test_every_test_time_augmentation_has_the_same_points(encoder: str) -> None:
     row, column = (int((value + 32) / 0.5) for value in (5.3, 10.2))
     places = {(a, b) for a in (row, 127 - row) for b in (column, 127 - column)}
     assert cells == places | {(b, a) for a, b in places}
+
+
+@pytest.mark.parametrize("label", [None, 0])
+def test_a_crop_is_placed_on_an_object(catalog: Catalog, label: int | None) -> None:
+    cloud = LidarDataset(catalog, STILL).load_cloud(0)
+    for seed in range(10):
+        moved = crop_cloud(np.random.default_rng(seed), cloud, STILL, 8, label)
+        x, y = cloud.cuboids.x[0] - moved.cuboids.x[0], cloud.cuboids.y[0] - moved.cuboids.y[0]
+        assert max(abs(x), abs(y)) <= 32 - 8 + 1e-9
+        np.testing.assert_allclose(moved.points[:, :2] + (x, y), cloud.points[:, :2], atol=1e-4)
+        near = np.maximum(np.abs(moved.cuboids.x), np.abs(moved.cuboids.y)) < 8
+        assert (near & (True if label is None else cloud.label == label)).any()
+
+
+def test_crops_are_samples_of_their_size(catalog: Catalog) -> None:
+    dataset = LidarDataset(catalog, RECIPE.replace(crop_size=64))
+    samples = [dataset.sample(np.random.default_rng(k), k, mix=True) for k in range(4)]
+    assert {sample.data.shape for sample in samples} == {(64, 64, 10)}
+    assert {sample.extent for sample in samples} == {(64, 64)}
+    whole = LidarDataset(catalog, RECIPE.replace(crop_size=160)).sample(np.random.default_rng(0), 0, mix=True)
+    assert whole.extent == (128, 128)
+    empty = LidarDataset(catalog, STILL.replace(crop_size=64))
+    nothing = replace(
+        empty.load_cloud(0), cuboids=empty.load_cloud(0).cuboids.take(np.empty(0, int)), label=np.empty(0)
+    )
+    empty.load_cloud = lambda item: nothing
+    assert not len(empty.sample(np.random.default_rng(0), 0, mix=False).shapes)
 
 
 def test_models_of_different_grids_cannot_be_combined(tmp_path: Path) -> None:
