@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from tallymark.training.devices import Rank, choose_precision
 from tallymark.training.ema import EMA
 from tallymark.training.evaluator import Evaluation
 from tallymark.training.log import TrainingLog
-from tallymark.training.model_weights import measure_batch_norm, restore_batch_norm
+from tallymark.training.model_weights import restore_batch_norm
 from tallymark.training.optimizer import make_optimizer
 from tallymark.training.progress import Progress
 from tallymark.training.schedule import set_learning_rate
@@ -35,8 +34,6 @@ CHECKPOINT_SECONDS = 300.0
 """Between checkpoints, besides those at every evaluation."""
 MAX_FAILED_UPDATES = 30
 """Updates in a row without a finite gradient that end a training. In half precision, the first few are often such."""
-BATCH_NORM_BATCHES = 24
-"""Batches that statistics of interpolated weights are measured on."""
 TRIM_FROM = 0.4
 """Share of a training after which the largest losses are trimmed: by then, they belong to wrong labels."""
 
@@ -225,8 +222,6 @@ class Trainer:
         if self.rank.first:
             network = self.ema.network.eval()
             started = time.monotonic()
-            if self.ema.interpolation and network.batch_norm_folded and self.state.step:
-                measure_batch_norm(network, self._unmixed_inputs())
             evaluation = evaluate(network)
             evaluated = time.monotonic()
             if mine:
@@ -238,11 +233,6 @@ class Trainer:
             self.threads.update()
         if self.rank.first:
             self._save(budget)
-
-    def _unmixed_inputs(self) -> Iterator[Tensor]:
-        """A few batches without mixing, always the same ones."""
-        batches = (batch for epoch in count() for batch in self.batches.epoch(epoch, lambda number: False))
-        return (batch.inputs.to(self.rank.device).float() for batch in islice(batches, BATCH_NORM_BATCHES))
 
     def _record(self, evaluation: Evaluation, budget: Budget, progress: Progress) -> None:
         """Keep the EMA weights if they are the best so far, and log the evaluation."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -73,27 +73,6 @@ def restore_batch_norm(network: Network[Any], inputs: Tensor) -> None:
     network.train(training)
     for hook in hooks:
         hook.remove()
-
-
-@torch.no_grad()
-def measure_batch_norm(network: Network[Any], inputs: Iterable[Tensor]) -> None:
-    """Give every batch norm that is trained the mean statistics of these batches, in place of running ones.
-
-    Weights between those of two networks have activations of less variance than either, so that statistics between
-    those of the two are wrong (Jordan et al. 2022: REPAIR).
-    """
-    training = network.training
-    network.train()
-    layers = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d) and module.training]
-    momenta = [layer.momentum for layer in layers]
-    for layer in layers:
-        layer.reset_running_stats()
-        layer.momentum = None  # the mean of all batches
-    for one in inputs:
-        network(one)
-    for layer, momentum in zip(layers, momenta, strict=True):
-        layer.momentum = momentum
-    network.train(training)
 
 
 def _restore(layer: nn.Module, inputs: tuple[Tensor]) -> None:

@@ -18,7 +18,6 @@ from tallymark.core.problems import BadInput, Problems
 from tallymark.detector.network import Classifier
 from tallymark.detector.weights import read_state
 from tallymark.geometry import Boxes, Labels
-from tallymark.inference.metadata import ModelMetadata
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.modalities.sample import ImageSample
 from tallymark.training.batches import Batches
@@ -26,9 +25,8 @@ from tallymark.training.budget import Budget
 from tallymark.training.checkpoint import CHECKPOINT
 from tallymark.training.devices import Rank, join_ranks
 from tallymark.training.evaluator import Evaluation
-from tallymark.training.export import export
 from tallymark.training.log import LOG, TrainingLog
-from tallymark.training.loop import BATCH_NORM_BATCHES, Trainer
+from tallymark.training.loop import Trainer
 from tallymark.training.network import make_network
 
 RECIPE = ImageRecipe().replace(width=4, neck=8, crop_size=32, epochs=2, batch_size=2, evaluations=3, precision="fp32")
@@ -78,16 +76,6 @@ class Evaluate:
 
 def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
-
-
-@pytest.mark.parametrize("interpolation", [0.0, 0.5])
-def test_batch_norm_between_a_model_file_and_its_fine_tuning_is_measured(interpolation: float, tmp_path: Path) -> None:
-    model = tmp_path / "model.onnx"
-    export(make_network(RECIPE, 3).eval(), ModelMetadata("wheat", RECIPE), model)
-    trainer = trainer_of(tmp_path / "run", weights=str(model), weight_interpolation=interpolation, evaluations=1)
-    weights = trainer.train(Evaluate(0.1), None)
-    [batches] = {int(value) for name, value in weights.items() if name.endswith("num_batches_tracked")}
-    assert batches == (BATCH_NORM_BATCHES if interpolation else trainer.steps)
 
 
 @pytest.mark.parametrize(("scores", "kept"), [((0.1, 0.3, 0.2), 1), ((np.nan, 0.3, 0.2), 1), ((np.nan,), 2)])

@@ -17,7 +17,7 @@ from tallymark.detector.network import Network
 from tallymark.inference.metadata import ModelMetadata
 from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.training.export import export
-from tallymark.training.model_weights import measure_batch_norm, restore_batch_norm
+from tallymark.training.model_weights import restore_batch_norm
 from tallymark.training.network import make_network
 
 RECIPE = ImageRecipe().replace(width=4, neck=8, task="masks")
@@ -82,26 +82,6 @@ def test_restored_batch_norm_computes_the_same_in_training(trained: Network[Any]
     assert_close(outputs(trained), after, 0.02)
     with pytest.raises(AssertionError):
         assert_close(outputs(trained), before, 0.02)
-
-
-def test_measured_batch_norm_has_the_mean_statistics_of_all_batches() -> None:
-    network = make_network(RECIPE.replace(frozen_stages=1), 1).eval()
-    frozen = {name: value.clone() for name, value in network.backbone.stages[0].state_dict().items()}
-    layer = next(one for one in network.backbone.stages[1].modules() if isinstance(one, nn.BatchNorm2d))
-    seen: list[Tensor] = []
-    hook = layer.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0]))
-    measure_batch_norm(network, [IMAGES, IMAGES / 3, IMAGES[:2]])
-    hook.remove()
-    variance, mean = (
-        torch.stack(part).mean(0) for part in zip(*[torch.var_mean(x, (0, 2, 3)) for x in seen], strict=True)
-    )
-    assert layer.running_mean is not None
-    assert layer.running_var is not None
-    assert torch.allclose(layer.running_mean, mean, atol=1e-4)
-    assert torch.allclose(layer.running_var, variance, rtol=1e-3)
-    assert all(torch.equal(value, frozen[name]) for name, value in network.backbone.stages[0].state_dict().items())
-    assert layer.momentum == nn.BatchNorm2d(1).momentum
-    assert not network.training
 
 
 def test_another_head_is_not_loaded(model: Path) -> None:
