@@ -45,6 +45,8 @@ class CenterCoder(ABC):
     one_dimensional = False
     common_size = False
     predicts_coverage = False
+    votes = True
+    """Whether the cells around a peak vote for its shape."""
     pixels_per_candidate = 1200
     """Pixels of a tile per candidate, at least: more candidates only make an untrained network slow to evaluate."""
     search: ClassVar[Mapping[str, tuple[float, ...]]] = {"nms_iou": (0.3, 0.4, 0.5, 0.6, 0.7)}
@@ -110,7 +112,8 @@ class CenterCoder(ABC):
         at = peaks.y[kept], peaks.x[kept]
         label = peaks.label[kept]
         group = groups[label] if len(groups) else np.zeros(len(kept), np.int64)
-        values = self.vote(at, label, group, outputs)
+        regressed = outputs["values"].reshape(-1, self.values, *outputs["values"].shape[1:])
+        values = self.vote(at, label, group, outputs) if self.votes else regressed[group, :, *at]
         quality = outputs["quality"][group, *at]
         heat = peaks.heat[kept]
         values, quality = self.refine(x[kept], y[kept], values, heat, quality, outputs)

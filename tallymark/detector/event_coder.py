@@ -26,6 +26,7 @@ class EventCoder(CenterCoder):
     values = 1
     loss = "smooth_l1"
     one_dimensional = True
+    votes = False  # times are right to a fraction of what is matched
     search: ClassVar[Mapping[str, tuple[float, ...]]] = {}
 
     def footprint(self, shapes: Events) -> RotatedBoxes:

@@ -30,6 +30,7 @@ class MaskCoder(CenterCoder):
     loss = "kld"
     common_size = True
     predicts_coverage = True
+    votes = False  # shapes are refined by the coverage
     pixels_per_candidate = 10_000  # refining each candidate takes time
     search: ClassVar[Mapping[str, tuple[float, ...]]] = {
         "nms_iou": (0.3, 0.4, 0.5, 0.6, 0.7),

@@ -184,6 +184,22 @@ def test_neighbouring_cells_vote_for_the_shape_of_a_peak() -> None:
     np.testing.assert_allclose(np.concatenate(box.columns), [2, 1, mean, 6], rtol=1e-5)
 
 
+@EACH
+def test_boxes_and_cuboids_have_votes(coder: CenterCoder) -> None:
+    """Masks are refined by their coverage, and the times of calls are precise enough."""
+    rows = 1 if coder.one_dimensional else 8
+    outputs = outputs_of(coder, rows, 8) | {"cover": np.zeros((1, FINE * rows, FINE * 8), np.float32)}
+    outputs["heat"][0, 0, 4], outputs["heat"][0, 0, 5] = 0.9, 0.8
+    outputs["values"][:, 0, 4] = 0.5
+    shape = coder.decode(np.array([4.5]), np.array([0.5]), outputs["values"][None, :, 0, 4].astype(float))
+    outputs["values"][:, 0, 5] = coder.encode(shape, np.array([5.5]), np.array([0.5]))[0] + 0.1
+    recipe = AudioRecipe() if coder.one_dimensional else BOXES
+    inside = 0, 0, 8 * recipe.stride, 2 if coder.one_dimensional else 8 * recipe.stride
+    [read] = coder.read_outputs(outputs, inside, recipe, NO_GROUPS, 1).values
+    own = coder.encode(shape, np.array([4.5]), np.array([0.5]))[0]
+    assert np.allclose(read, own, atol=1e-5) is not isinstance(coder, BoxCoder | CuboidCoder)
+
+
 def test_a_neighbour_of_another_object_has_no_vote() -> None:
     coder = BoxCoder()
     outputs = outputs_of(coder, 8, 8)
