@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tallymark.core import locks
 from tallymark.inference.journal_pages import MARK, PAGE
 from tests.fuzz.annotations import FORMATS
 from tests.fuzz.case import Case, Oracle, Result, link_tree, replace_file, run
@@ -143,6 +144,8 @@ class Journals:
     def make(self, rng: Random, base: Path, folder: Path) -> Case:
         journal = folder / "journal"
         link_tree(base / "journal", journal)
+        for lock in journal.rglob(locks.NAME):
+            lock.unlink()  # as a link, it would be locked for all workers
         page = rng.choice(sorted(journal.rglob(f"*{PAGE}")))
         if rng.random() < 0.3:
             _change_columns(page, rng)
