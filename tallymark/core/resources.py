@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Set
 from pathlib import Path
+from typing import NamedTuple
 
 SAMPLE_SECONDS = 0.05
 """How long the use of cores is observed: five ticks of the usual clock of a core."""
@@ -57,30 +58,57 @@ def free_cores() -> int:
 
     Observes the machine for a moment. Where that is not possible, all usable cores count as free.
     """
-    return observe_cores()()
+    count = observe_cores()
+    time.sleep(SAMPLE_SECONDS)
+    return count()
 
 
 def observe_cores() -> Callable[[], int]:
     """Begin to observe the machine. The function that is returned gives the `free_cores` since then.
 
-    It waits only if less than the moment has passed: other work can be done meanwhile.
+    Other work can be done meanwhile: it waits only if less than the moment has passed, and another process was running
+    at its beginning or is running now.
     """
     usable = usable_cores()
-    idle_before = _idle_seconds(_affinity())
+    before = _Snapshot.take()
     own_before = time.process_time()
     started = time.monotonic()
 
     def count() -> int:
-        if usable == 1 or idle_before is None:
+        if usable == 1 or before is None:
             return usable
-        time.sleep(max(0.0, started + SAMPLE_SECONDS - time.monotonic()))
-        idle_after = _idle_seconds(_affinity())
-        if idle_after is None:
+        left = started + SAMPLE_SECONDS - time.monotonic()
+        if left > 0 and before.alone and (now := _Snapshot.take()) is not None and now.alone:
             return usable
-        available = idle_after - idle_before + time.process_time() - own_before
+        time.sleep(max(0.0, left))
+        after = _Snapshot.take()
+        if after is None:
+            return usable
+        available = after.idle - before.idle + time.process_time() - own_before
         return max(1, min(usable, round(available / (time.monotonic() - started))))
 
     return count
+
+
+class _Snapshot(NamedTuple):
+    """idle: seconds that the usable cores have been idle since the machine started, in all.
+
+    alone: whether no other process is running on the machine at this moment.
+    """
+
+    idle: float
+    alone: bool
+
+    @classmethod
+    def take(cls) -> _Snapshot | None:
+        """None if the system does not say."""
+        cores = _affinity()
+        try:
+            rows = [line.split() for line in STAT.read_text().splitlines() if line]
+            idle = [int(row[1 + column]) for row in rows if _core(row[0]) in cores for column in IDLE_COLUMNS]
+            return cls(sum(idle) / os.sysconf("SC_CLK_TCK"), ["procs_running", "1"] in rows)
+        except (OSError, ValueError, IndexError):
+            return None
 
 
 def _affinity() -> Set[int]:
@@ -98,17 +126,7 @@ def _container_limit() -> float:
         return float("inf")
 
 
-def _idle_seconds(cores: Set[int]) -> float | None:
-    """Seconds that these cores have been idle since the machine started, in all; None if that is not known."""
-    try:
-        rows = (line.split() for line in STAT.read_text().splitlines() if line.startswith("cpu"))
-        idle = [sum(int(row[1 + column]) for column in IDLE_COLUMNS) for row in rows if _core(row[0]) in cores]
-        return sum(idle) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError):
-        return None
-
-
 def _core(name: str) -> int:
-    """The number of a core; -1 for the sum over all cores."""
+    """The number of a core; -1 for the sum over all cores, and for other lines."""
     number = name.removeprefix("cpu")
-    return int(number) if number else -1
+    return int(number) if number.isdecimal() else -1

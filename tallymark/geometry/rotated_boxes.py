@@ -13,6 +13,8 @@ from tallymark.geometry.pairs import Extent, Pairs, overlapping
 
 ROUNDING = 1e-13
 """Relative rounding error of an intersection: below this share of the area, two rectangles only touch."""
+BLOCK = 4096
+"""Pairs whose intersections are computed at once: their numbers stay in the cache of a core."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +148,13 @@ class RotatedBoxes:
 
 
 def intersection_area(a: RotatedBoxes, b: RotatedBoxes) -> np.ndarray:
-    """The area of the intersection of a[k] and b[k], for all k at once.
+    """The area of the intersection of a[k] and b[k], for all k."""
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(a), BLOCK)]
+    return np.concatenate([np.empty(0), *(_intersection_area(a.take(block), b.take(block)) for block in blocks)])
+
+
+def _intersection_area(a: RotatedBoxes, b: RotatedBoxes) -> np.ndarray:
+    """The same at once.
 
     In the coordinates (u, v) of a, a is |u| <= U, |v| <= V. Each edge of b, taken as a function v(u), contributes the
     integral of v clipped to [-V, V] over the part of the edge with |u| <= U; edges to the left and to the right have
@@ -175,12 +183,12 @@ def _under_edge(
     u0: np.ndarray, v0: np.ndarray, u1: np.ndarray, v1: np.ndarray, half_u: np.ndarray, half_v: np.ndarray
 ) -> np.ndarray:
     """Signed integral over u of the edge's v, both clipped to the half sides."""
-    start, stop = np.clip(u0, -half_u, half_u), np.clip(u1, -half_u, half_u)
+    start, stop = _limit(u0, half_u), _limit(u1, half_u)
     run = u1 - u0
     slope = (v1 - v0) / np.where(np.abs(run) > 1e-200, run, np.inf)  # the integral of a vertical edge is 0
     v_start, v_stop = v0 + (start - u0) * slope, v1 + (stop - u1) * slope
     low, high = np.minimum(v_start, v_stop), np.maximum(v_start, v_stop)
-    low_clipped, high_clipped = np.clip(low, -half_v, half_v), np.clip(high, -half_v, half_v)
+    low_clipped, high_clipped = _limit(low, half_v), _limit(high, half_v)
     # The edge has three parts: below -V, between, above V. Weighting them by length avoids cancellation.
     below, between, above = np.minimum(high, -half_v) - low, high_clipped - low_clipped, high - np.maximum(low, half_v)
     below, above = np.maximum(below, 0), np.maximum(above, 0)
@@ -188,3 +196,8 @@ def _under_edge(
     sloped = length > 0
     mean = (half_v * (above - below) + (low_clipped + high_clipped) / 2 * between) / np.where(sloped, length, 1)
     return (stop - start) * np.where(sloped, mean, low_clipped)
+
+
+def _limit(value: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Values within -most and most; `np.clip` takes three times as long for as few as there are."""
+    return np.minimum(np.maximum(value, -most), most)

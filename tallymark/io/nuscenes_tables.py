@@ -243,12 +243,10 @@ def _valid_rows(table: pl.DataFrame, path: Path, problems: Problems) -> pl.DataF
             threes = rows.eval(pl.element().list.len().fill_null(0) == 3).list.all()
             bad = ~(pl.col(name).is_null() | (rows.len() == 0) | ((rows.len() == 3) & threes))
         faults[name] = bad.fill_null(True)
-    wrong = table.select(**faults)
-    faulty = wrong.select(pl.any_horizontal(pl.all())).to_series()
-    duplicate = table["token"].is_first_distinct().not_() & ~faulty
-    if not (faulty | duplicate).any():
+    faulty, repeated = pl.any_horizontal(*faults.values()), pl.col("token").is_first_distinct().not_()
+    if not table.select((faulty | repeated).any()).item():
         return table
-    named = wrong.with_columns(of=table["token"]).filter(faulty).rows(named=True)
+    named = table.select(of="token", **faults).filter(pl.any_horizontal(*faults)).rows(named=True)
     expected, remedy = "a valid value in every column", "correct the row"
     problems.add_each(
         "bad_row",
@@ -259,12 +257,12 @@ def _valid_rows(table: pl.DataFrame, path: Path, problems: Problems) -> pl.DataF
     problems.add_each(
         "duplicate_token",
         str(path),
-        table["token"].filter(duplicate).to_list(),
+        table.filter(repeated & ~faulty)["token"].to_list(),
         lambda token: Problem(
             "duplicate_token", str(path), f"{clip(token)} of an earlier row", "a token of its own", "drop the row"
         ),
     )
-    return table.filter(~(faulty | duplicate))
+    return table.filter(~(faulty | repeated))
 
 
 def _invalid_columns(row: dict[str, Any]) -> str:
@@ -282,17 +280,17 @@ def _dangling(file: str, column: str, expected: str, row: tuple[str, str]) -> Pr
 def _report_dangling(folder: Path, tables: Tables, problems: Problems) -> None:
     empty = set()
     for name, column, target in REFERENCES:
-        named = tables[name].select("token", pl.col(column)).drop_nulls()
-        if isinstance(named.schema[column], pl.List):
+        named = tables[name].lazy().select("token", column).drop_nulls()
+        if isinstance(COLUMNS[name][column], pl.List):
             named = named.explode(column).drop_nulls()
         if not tables[target].height:  # one problem, not one for each row that refers to it
-            if named.height and is_file(folder / f"{target}.json"):
+            if named.collect().height and is_file(folder / f"{target}.json"):
                 empty.add(target)
             continue
-        lost = named.join(tables[target], left_on=column, right_on="token", how="anti", maintain_order="left")
+        found = tables[target].lazy().select("token")
+        lost = named.join(found, left_on=column, right_on="token", how="anti", maintain_order="left").collect()
         file, expected = str(folder / f"{name}.json"), f"a token of {target}.json"
-        rows = lost.select("token", column).rows()
-        problems.add_each("dangling_token", file, rows, partial(_dangling, file, column, expected))
+        problems.add_each("dangling_token", file, lost.rows(), partial(_dangling, file, column, expected))
     for target in sorted(empty):
         file, expected = str(folder / f"{target}.json"), "the rows that other tables refer to"
         problems.add(Problem("empty_table", file, "no valid row", expected, "unzip the tables again"))

@@ -75,18 +75,32 @@ def test_without_statistics_all_usable_cores_are_free(machine: Path) -> None:
     assert free_cores() == 4
 
 
-def test_other_work_is_done_while_the_machine_is_observed(monkeypatch: pytest.MonkeyPatch) -> None:
-    waited: list[float] = []
-    monkeypatch.setattr(time, "sleep", waited.append)
+@pytest.mark.parametrize(
+    ("running", "waited"), [((2, 2), 0.25), ((1, 2), 0.25), ((2, 1), 0.25), ((1, 1), 0.0)], ids=str
+)
+def test_it_waits_only_if_others_run_and_other_work_was_short(
+    running: tuple[int, int], waited: float, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(resources, "_affinity", lambda: {0, 1})
+
+    def write(processes: int) -> None:
+        idle = int(now[0] * os.sysconf("SC_CLK_TCK"))
+        rows = [f"cpu{core} 5 0 5 {idle} 0 0 0" for core in range(4)]
+        (machine / "stat").write_text("\n".join([*rows, f"procs_running {processes}\n"]))
+
+    write(running[0])
     count = observe_cores()
     now[0] = 0.75 * SAMPLE_SECONDS
+    write(running[1])
     count()
+    assert sum(slept) == pytest.approx(waited * SAMPLE_SECONDS)
     now[0] = 4 * SAMPLE_SECONDS
-    count()
-    assert waited == pytest.approx([0.25 * SAMPLE_SECONDS, 0.0])
+    write(3)
+    assert count() == 4
+    assert sum(slept) == pytest.approx(waited * SAMPLE_SECONDS)
 
 
 def test_this_machine_has_some() -> None:
