@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import TypeVar
 
 from tallymark.core.console import progress
@@ -46,3 +47,8 @@ def in_background(things: Iterator[T], depth: int = 2) -> Iterator[T]:
         while (thing := pending.popleft().result()) is not None:
             pending.append(pool.submit(next, things, None))
             yield thing
+
+
+def started(things: Iterator[T]) -> Iterator[T]:
+    """The same things, of which the first is produced now."""
+    return chain(list(islice(things, 1)), things)

@@ -149,7 +149,8 @@ class RotatedBoxes:
 
 def intersection_area(a: RotatedBoxes, b: RotatedBoxes) -> np.ndarray:
     """The area of the intersection of a[k] and b[k], for all k."""
-    blocks = [slice(start, start + BLOCK) for start in range(0, len(a), BLOCK)]
+    rows = np.arange(len(a))
+    blocks = [rows[start : start + BLOCK] for start in range(0, len(a), BLOCK)]
     return np.concatenate([np.empty(0), *(_intersection_area(a.take(block), b.take(block)) for block in blocks)])
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tallymark.core.console import counting
-from tallymark.core.parallel import prefetch
+from tallymark.core.parallel import prefetch, started
 from tallymark.core.problems import EVERY, Problem, Problems
 from tallymark.core.recipe import Recipe, head_groups_of
 from tallymark.data.annotations import Annotations
@@ -126,7 +126,9 @@ def load(
     plan: InputPlan = AS_TRAINED,
     outage: Outage | None = None,
 ) -> Iterator[LoadedItem]:
-    """Open each item in turn, some of them ahead. One that cannot be read is a problem, and has no tiles."""
+    """Open each item in turn, some of them ahead, with their first tiles. One that cannot be read is a problem, and has
+    no tiles.
+    """
     modality = modality_of(recipe)
     outage = outage or Outage()
 
@@ -163,7 +165,7 @@ def load(
             problems.add(catalog.unread(item, bad))
             return LoadedItem(item, UNREADABLE)
         outage.count(None, catalog)
-        return LoadedItem(item, opened._replace(tiles=up_to_damage(item, opened.tiles)))
+        return LoadedItem(item, opened._replace(tiles=started(up_to_damage(item, opened.tiles))))
 
     return prefetch(open_item, range(len(catalog)), execution.readers, execution.prefetch)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 
-from tallymark.core.parallel import in_background, in_threads, prefetch
+from tallymark.core.parallel import in_background, in_threads, prefetch, started
 
 
 def slow_square(number: int) -> int:
@@ -47,3 +48,17 @@ def test_exceptions_reach_the_consumer() -> None:
         list(prefetch(fail, range(3), 2, 2))
     with pytest.raises(ValueError, match="0"):
         in_threads(fail, [0], "failing")
+
+
+def test_the_first_thing_is_produced_at_once() -> None:
+    produced: list[int] = []
+
+    def count() -> Iterator[int]:
+        for number in range(3):
+            produced.append(number)
+            yield number
+
+    things = started(count())
+    assert produced == [0]
+    assert list(things) == [0, 1, 2]
+    assert list(started(iter(()))) == []

@@ -136,6 +136,27 @@ def test_a_damaged_item_keeps_the_tiles_before_the_damage(three: Catalog, monkey
     ]
 
 
+def test_the_first_tiles_of_items_are_made_before_they_are_needed(
+    three: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modality = FakeModality(0)
+    made: list[int] = []
+
+    def open_item(catalog: Catalog, item: int, recipe: ImageRecipe) -> ModelInput:
+        def tiles() -> Iterator[Tile]:
+            for number in range(2):
+                made.append(item)
+                yield Tile(dark_image(32, 32, (item, number)), 32 * number, 0, (0, 0, 32, 32))
+
+        return ModelInput((64, 32), tiles(), 1.0)
+
+    monkeypatch.setattr(modality, "open", open_item)
+    monkeypatch.setattr(pipeline, "modality_of", lambda recipe: modality)
+    loaded = list(load(three, RECIPE, Problems(EVERY), SEQUENTIAL))
+    assert sorted(made) == [0, 1, 2]
+    assert [[tile.x for tile in item.input.tiles] for item in loaded] == [[0, 32]] * 3
+
+
 def test_tiles_of_all_items_come_in_order_with_progress_after_each_item() -> None:
     tiles = [Tile(np.zeros((32, 32, 3)), 32 * k, 0, (0, 0, 32, 32)) for k in range(2)]
     items = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import soundfile
 
 import tallymark
 from tallymark.api.models import find_preset
@@ -200,6 +202,20 @@ def test_recordings_and_sweeps_are_shown_at_one_scale(sets: Path) -> None:
         catalog = tallymark.read(name, sets / name).with_truth()
         assert own.training_scale(catalog, recipe, np.ones(3), None) == {}
         assert own.plan_inputs(catalog, recipe, {}, lambda image: ProbedObjects(image, image), None) == InputPlan()
+
+
+@pytest.mark.parametrize(("seconds", "tiles", "threads"), [(60, 1, 0), (600, 3, 1)])
+def test_only_a_recording_of_several_tiles_has_a_thread_of_its_own(
+    seconds: int, tiles: int, threads: int, tmp_path: Path
+) -> None:
+    rate = 1000
+    soundfile.write(tmp_path / "a.wav", np.zeros(seconds * rate, np.int16), rate)
+    catalog = tallymark.read("upcalls", tmp_path)
+    before = threading.active_count()
+    opened = iter(AudioModality().open(catalog, 0, AudioRecipe()).tiles)
+    next(opened)
+    assert threading.active_count() - before == threads
+    assert 1 + len(list(opened)) == tiles
 
 
 def test_the_rasterizer_of_sweeps_keeps_nothing_of_the_sweep_before(sets: Path) -> None:

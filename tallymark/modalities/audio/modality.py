@@ -52,7 +52,9 @@ class AudioModality:
         config = spectrogram_config(recipe)
         seconds = read_header(path).seconds
         tiles = audio_tiles(spectrogram(path, config), context_frames(recipe))
-        return ModelInput((seconds, np.nan), in_background(tiles), recipe.hop_seconds)
+        if config.frames(seconds) > TILE_FRAMES:  # one tile needs no thread of its own
+            tiles = in_background(tiles)
+        return ModelInput((seconds, np.nan), tiles, recipe.hop_seconds)
 
     def rasterizer(self, recipe: AudioRecipe) -> Callable[[np.ndarray], np.ndarray]:
         return identity
