@@ -230,6 +230,8 @@ def _read_directory(path: Path, stamp: int) -> Archive:
         if reason:
             refused.append((name, reason))
         elif not entry.is_dir():
+            if name in members:  # as when it is unpacked, the last one counts
+                refused.append((name, "an earlier file of the same name"))
             encrypted = bool(entry.flag_bits & ENCRYPTED)
             members[name] = Member(
                 entry.header_offset, entry.compress_size, entry.file_size, entry.compress_type, encrypted, entry.CRC

@@ -157,6 +157,25 @@ def test_members_that_cannot_be_read(spoil: Callable[[Path], None], found: str, 
     assert read_bytes(path / "train" / "b") == TEXT
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_of_two_files_of_one_name_the_last_counts_and_the_other_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "twice.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("labels/a.txt", "earlier")
+        archive.writestr("labels\\a.txt", "later")
+    assert read_bytes(path / "labels" / "a.txt") == b"later"
+    assert open_archive(path).refused == [("labels/a.txt", "an earlier file of the same name")]
+
+
+def test_a_file_is_known_by_the_name_in_the_list(tmp_path: Path) -> None:
+    """One bit of the name in front of it is wrong: its content is whole."""
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "content")
+    path.write_bytes(path.read_bytes().replace(b"a.txt", b"b.txt", 1))
+    assert read_bytes(path / "a.txt") == b"content"
+
+
 @pytest.mark.parametrize("data", [b"", b"<html>log in</html>", NOISE])
 def test_what_is_no_archive_is_refused(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
