@@ -254,8 +254,9 @@ def test_hostile_names_run_no_script(geometry: str, browser: OpenPage, tmp_path:
     assert page.title() == HOSTILE
     assert page.locator("img[onerror]").count() == 0
     assert "__proto__" in corrections(page)["items"] or geometry != "boxes"
+    until(page, lambda: page.evaluate("localStorage.length") == 1)  # else the next page has nothing to draw
     page.reload()
-    page.locator(".badge:not([hidden])").first.wait_for(state="attached")  # drawn with the next frame
+    page.locator(".badge:not([hidden])").first.wait_for(state="attached")
 
 
 @pytest.mark.parametrize("geometry", EVERY)
