@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,8 +53,8 @@ class AudioModality:
         config = spectrogram_config(recipe)
         seconds = read_header(path).seconds
         tiles = audio_tiles(spectrogram(path, config), context_frames(recipe))
-        if config.frames(seconds) > TILE_FRAMES:  # one tile needs no thread of its own
-            tiles = in_background(tiles)
+        if config.frames(seconds) > TILE_FRAMES:  # a thread makes those after the first, once that is taken
+            tiles = chain(islice(tiles, 1), in_background(tiles))
         return ModelInput((seconds, np.nan), tiles, recipe.hop_seconds)
 
     def rasterizer(self, recipe: AudioRecipe) -> Callable[[np.ndarray], np.ndarray]:
