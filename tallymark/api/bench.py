@@ -17,6 +17,7 @@ from tallymark.api.models import find_models, open_model
 from tallymark.api.score import write as write_submission
 from tallymark.core.console import progress
 from tallymark.core.humanize import plural
+from tallymark.core.options import parse_options
 from tallymark.core.outputs import write_bytes
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem, nearest
@@ -84,6 +85,7 @@ def bench(
     own = first.metadata.recipe
     own.replace(**recipe)
     what = challenge(first.metadata.challenge)
+    parse_options(what.rule_options, given)
     catalog, notes = _items(what, model, folder, items, given)
     settings = settings_of(own, list(opened), recipe)
     timings = measure(opened, catalog, settings, recipe, 60 * minutes)

@@ -20,6 +20,7 @@ from tallymark.api.models import open_model
 from tallymark.api.quantized_run import MeasuredModels, QuantizedRun
 from tallymark.core.console import counting
 from tallymark.core.humanize import plural
+from tallymark.core.options import parse_options
 from tallymark.core.outputs import filling, make_folder, write_bytes, write_json
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
@@ -81,6 +82,7 @@ def quantize(
     target = _default_out(run) if out is None else Path(out)
     _refuse(before, target, str(run), force=force)
     given = dict(rule_options or {})
+    parse_options(challenge(before.metadata.challenge).rule_options, given)
     catalog = read(before.metadata.challenge, calibrate, **given).with_media()
     sources = [session.path for session in before.sessions]
     chosen = choose_items(catalog, items_trained_on(sources), items)

@@ -91,6 +91,7 @@ def test_what_cannot_be_quantised_is_a_problem(made: Path, sets: Path, tmp_path:
     assert problem_of(made, sets / "wheat", tmp_path / "one.onnx").kind == "bad_path"
     assert problem_of(made, sets / "wheat", items=0).found == "items=0"
     assert problem_of(made, sets / "wheat", made).kind == "same_file"
+    assert problem_of(made, sets / "wheat", rule_options={"exclude": "list.csv"}).found == "'exclude'"
     monkeypatch.setitem(sys.modules, "onnx", None)
     problem = problem_of(made, sets / "wheat", tmp_path / "new")
     assert (problem.kind, problem.remedy) == ("not_installed", "pip install 'tallymark[train]'")
