@@ -90,9 +90,10 @@ def quantize(
     problems.merge(catalog.notes)
     with tempfile.TemporaryDirectory() as temporary:
         models = {name: Path(temporary) / name for name in _names(sources)}
-        for session, path in zip(before.sessions, models.values(), strict=True):
+        for number, (session, path) in enumerate(zip(before.sessions, models.values(), strict=True)):
             make_folder(path.parent)
-            write_bytes(path, _quantized(session, catalog.select(chosen.calibration), problems))
+            unread = problems if number == 0 else Problems()  # each model is shown the same items
+            write_bytes(path, _quantized(session, catalog.select(chosen.calibration), unread))
         after = Predictor(list(models.values()), threads=threads)
         result = QuantizedRun(
             str(run),
@@ -110,6 +111,7 @@ def quantize(
 
 def _default_out(run: PathLike) -> Path:
     path = Path(run)
+    path = path.resolve() if path.name in ("", "..") else path  # a run that is the current folder, or above it
     return path.with_name(f"{path.stem}-int8.onnx") if path.suffix == ".onnx" else path.with_name(f"{path.name}-int8")
 
 
