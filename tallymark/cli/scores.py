@@ -86,7 +86,13 @@ def check(
         refuse_outputs([out], inputs=[path, against, exclude], force=force)
         chosen = engine_of(engine, workers, address)
         checked = run_check(
-            challenge, path, against=against, exclude=exclude, engine=chosen, **rule_options_of(rule, challenge)
+            challenge,
+            path,
+            against=against,
+            exclude=exclude,
+            every=out is not None,
+            engine=chosen,
+            **rule_options_of(rule, challenge),
         )
         if out is not None:
             from tallymark.io.tables import write_frame

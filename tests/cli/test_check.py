@@ -34,6 +34,14 @@ def test_check_lists_problems(tmp_path: Path) -> None:
     assert printed["problems"][0]["line"] == 2
 
 
+def test_every_problem_is_written_to_the_list(tmp_path: Path) -> None:
+    """However many there are; on the screen, their number is enough."""
+    path, listed = tmp_path / "s.csv", tmp_path / "problems.csv"
+    path.write_text("image_id,PredictionString\n" + "".join(f"{number},1 2 3\n" for number in range(250)))
+    assert "in all: 250 token_count" in run("check", "wheat", path, "--out", listed, code=2)
+    assert pl.read_csv(listed)["line"].to_list() == list(range(2, 252))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_data_folder_defines_the_expected_ids(name: str, tmp_path: Path) -> None:
     test = tmp_path / ("test_data" if name == "lyft" else "test")
