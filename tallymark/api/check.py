@@ -10,7 +10,7 @@ import polars as pl
 
 from tallymark.core.engines.choice import BY_DEFAULT, EngineChoice
 from tallymark.core.humanize import plural
-from tallymark.core.problems import EVERY, KEPT_PER_KIND, Problem, Problems
+from tallymark.core.problems import EVERY, KEPT_PER_KIND, BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, challenge
 from tallymark.io.archives import is_folder
 from tallymark.io.folders import is_media_file
@@ -66,10 +66,19 @@ def check(
     """
     what = challenge(name)
     data = is_folder(path) or is_media_file(path)
+    _refuse_unused("against", against if data else None, "a submission")
+    _refuse_unused("exclude", None if data else exclude, "a data folder")
     chosen = what.parse_rule_options(rule_options, path if data else against)
     if data:
         return _check_folder(what, Path(path), chosen, exclude, engine or BY_DEFAULT)
     return _check_submission(what, path, chosen, against, Problems(EVERY if every else KEPT_PER_KIND))
+
+
+def _refuse_unused(option: str, value: PathLike | None, about: str) -> None:
+    """Refuse an option that nothing would be done with. about: what it is for."""
+    if value is not None:
+        found, expected = f"{option} {value}", f"{about} with it"
+        raise BadInput(Problem("bad_option", "check", found, expected, "leave it out"))
 
 
 def _check_folder(
