@@ -17,6 +17,7 @@ from tallymark.api.models import find_models, open_model
 from tallymark.api.score import write as write_submission
 from tallymark.core.console import progress
 from tallymark.core.humanize import plural
+from tallymark.core.options import parse_options
 from tallymark.core.outputs import write_bytes
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem, nearest
@@ -84,6 +85,7 @@ def bench(
     own = first.metadata.recipe
     own.replace(**recipe)
     what = challenge(first.metadata.challenge)
+    parse_options(what.rule_options, given)
     catalog, notes = _items(what, model, folder, items, given)
     settings = settings_of(own, list(opened), recipe)
     timings = measure(opened, catalog, settings, recipe, 60 * minutes)
@@ -199,7 +201,10 @@ def _with_scores(
 
 
 def _scored(one: Measurement, timing: Timing, truth: Annotations[Geometry], rule: Rule) -> Measurement:
-    """A measurement with its scores: at the model's thresholds, and at those tuned on the other half of the items."""
+    """A measurement with its scores: at the model's thresholds, and at one for all classes, tuned on the other half.
+
+    One for all, since that is what a score threshold among the fields of a speed means to prediction.
+    """
     candidates, recipe = timing.candidates, timing.recipe
     score = rule(truth, postprocess(candidates, recipe)).value
     if CODERS[recipe.task].ranked or len(truth.items) < LEAST_SCORED:
@@ -207,8 +212,9 @@ def _scored(one: Measurement, timing: Timing, truth: Annotations[Geometry], rule
     parity = np.arange(len(truth.items)) % 2
     halves = [candidates.select(np.flatnonzero(parity == number)) for number in (0, 1)]
     truths = [truth.reindex(half.items) for half in halves]
-    tuned = cross_tune(halves, truths, recipe, rule, fixed=NOT_TUNED).score.value
-    threshold = tune(candidates, truth, recipe, rule, fixed=NOT_TUNED).recipe.score_threshold
+    alike = recipe.replace(class_thresholds="")
+    tuned = cross_tune(halves, truths, alike, rule, fixed=NOT_TUNED).score.value
+    threshold = tune(candidates, truth, alike, rule, fixed=NOT_TUNED).recipe.score_threshold
     return replace(one, score=score, tuned=tuned, threshold=threshold)
 
 

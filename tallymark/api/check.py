@@ -10,7 +10,7 @@ import polars as pl
 
 from tallymark.core.engines.choice import BY_DEFAULT, EngineChoice
 from tallymark.core.humanize import plural
-from tallymark.core.problems import EVERY, Problem, Problems
+from tallymark.core.problems import EVERY, KEPT_PER_KIND, BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, challenge
 from tallymark.io.archives import is_folder
 from tallymark.io.folders import is_media_file
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The number of items and of objects (None in a folder without truth), every problem, and remarks on the rest."""
+    """The number of items and of objects (None in a folder without truth), the problems, and remarks on the rest."""
 
     items: int
     objects: int | None
@@ -37,7 +37,7 @@ class CheckResult:
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row per problem. Without the rows of items to keep, it is a list for `exclude`."""
+        """One row per problem that is kept in full. Without the rows of items to keep, it is a list for `exclude`."""
         names = [field.name for field in fields(Problem)]
         schema = {name: pl.Int64 if name in ("line", "number") else pl.String for name in names}
         return pl.DataFrame([asdict(problem) for problem in self.problems], schema=schema)
@@ -49,6 +49,7 @@ def check(
     *,
     against: PathLike | None = None,
     exclude: PathLike | None = None,
+    every: bool = False,
     engine: EngineChoice | None = None,
     **rule_options: object,
 ) -> CheckResult:
@@ -60,14 +61,24 @@ def check(
     path: a submission, a data folder, or a single image, recording or sweep.
     against: for a submission, a sample submission or data folder: missing and unknown ids are problems too.
     exclude: for a folder, a CSV list of items and objects to ignore.
+    every: for a submission, keep all of its problems; by default the first 100 of each kind, and the number of all.
     engine: for a folder, where its files are opened: by default on all cores of this machine.
     """
     what = challenge(name)
     data = is_folder(path) or is_media_file(path)
+    _refuse_unused("against", against if data else None, "a submission")
+    _refuse_unused("exclude", None if data else exclude, "a data folder")
     chosen = what.parse_rule_options(rule_options, path if data else against)
     if data:
         return _check_folder(what, Path(path), chosen, exclude, engine or BY_DEFAULT)
-    return _check_submission(what, path, chosen, against)
+    return _check_submission(what, path, chosen, against, Problems(EVERY if every else KEPT_PER_KIND))
+
+
+def _refuse_unused(option: str, value: PathLike | None, about: str) -> None:
+    """Refuse an option that nothing would be done with. about: what it is for."""
+    if value is not None:
+        found, expected = f"{option} {value}", f"{about} with it"
+        raise BadInput(Problem("bad_option", "check", found, expected, "leave it out"))
 
 
 def _check_folder(
@@ -86,9 +97,12 @@ def _check_folder(
 
 
 def _check_submission(
-    what: Challenge, submission: PathLike, rule_options: DataclassInstance, against: PathLike | None
+    what: Challenge,
+    submission: PathLike,
+    rule_options: DataclassInstance,
+    against: PathLike | None,
+    problems: Problems,
 ) -> CheckResult:
-    problems = Problems()
     predicted = what.dialect.read(submission, rule_options, problems)
     if predicted is None:
         return CheckResult(0, 0, problems)

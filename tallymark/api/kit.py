@@ -43,10 +43,15 @@ CELLS = (
     'KIT = next(INPUT.rglob("kit.json")).parent\n'
     'DATA = next(path.parent for path in INPUT.rglob("sample_submission*.csv") if KIT not in path.parents)\n'
     "MINUTES = {minutes}\n",
+    "# What cannot be read is empty in the submission, and said below: no reason to end without one.\n"
     "import subprocess\nimport sys\n\n"
+    'Path("{submission}").unlink(missing_ok=True)\n'
     'limit = [] if MINUTES is None else ["--minutes", str(MINUTES)]\n'
     'command = [sys.executable, str(KIT / "predict.py"), str(DATA), "--out", "{submission}", *limit]\n'
-    "print(subprocess.run(command, check=True, capture_output=True, text=True).stdout)\n",
+    "done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)\n"
+    "print(done.stdout)\n"
+    'if not Path("{submission}").exists():\n'
+    '    raise RuntimeError("no submission was written")\n',
 )
 
 

@@ -20,6 +20,7 @@ from tallymark.api.models import open_model
 from tallymark.api.quantized_run import MeasuredModels, QuantizedRun
 from tallymark.core.console import counting
 from tallymark.core.humanize import plural
+from tallymark.core.options import parse_options
 from tallymark.core.outputs import filling, make_folder, write_bytes, write_json
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
@@ -81,6 +82,7 @@ def quantize(
     target = _default_out(run) if out is None else Path(out)
     _refuse(before, target, str(run), force=force)
     given = dict(rule_options or {})
+    parse_options(challenge(before.metadata.challenge).rule_options, given)
     catalog = read(before.metadata.challenge, calibrate, **given).with_media()
     sources = [session.path for session in before.sessions]
     chosen = choose_items(catalog, items_trained_on(sources), items)
@@ -88,9 +90,10 @@ def quantize(
     problems.merge(catalog.notes)
     with tempfile.TemporaryDirectory() as temporary:
         models = {name: Path(temporary) / name for name in _names(sources)}
-        for session, path in zip(before.sessions, models.values(), strict=True):
+        for number, (session, path) in enumerate(zip(before.sessions, models.values(), strict=True)):
             make_folder(path.parent)
-            write_bytes(path, _quantized(session, catalog.select(chosen.calibration), problems))
+            unread = problems if number == 0 else Problems()  # each model is shown the same items
+            write_bytes(path, _quantized(session, catalog.select(chosen.calibration), unread))
         after = Predictor(list(models.values()), threads=threads)
         result = QuantizedRun(
             str(run),
@@ -108,6 +111,7 @@ def quantize(
 
 def _default_out(run: PathLike) -> Path:
     path = Path(run)
+    path = path.resolve() if path.name in ("", "..") else path  # a run that is the current folder, or above it
     return path.with_name(f"{path.stem}-int8.onnx") if path.suffix == ".onnx" else path.with_name(f"{path.name}-int8")
 
 

@@ -210,6 +210,10 @@ def convert(
         from tallymark.api.export import convert_to
 
         return convert_to(name, submission, out, to, media, gsd, **rule_options)
+    for option, value in (("media", media), ("gsd", gsd)):
+        if value is not None:
+            found, remedy = f"{option}={value}", "leave it out, or add --to FORMAT"
+            raise BadInput(Problem("bad_option", "convert", found, "a format of other tools with it", remedy))
     write(name, read_submission(name, submission, **rule_options), out, form=form, **rule_options)
     return ()
 

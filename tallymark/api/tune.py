@@ -13,6 +13,7 @@ import numpy as np
 from tallymark.api.data import PathLike, read
 from tallymark.api.predictions import CLIPS, stored_candidates, write_held_out
 from tallymark.core.console import as_text, show_table
+from tallymark.core.options import parse_options
 from tallymark.core.outputs import replacing, write_bytes, write_json
 from tallymark.core.problems import BadInput, Problem, Problems, shorten
 from tallymark.core.recipe import Recipe
@@ -134,6 +135,7 @@ def tune(
     given = dict(rule_options or {})
     stored = _stored(folder)
     what = challenge(stored.metadata.challenge)
+    parse_options(what.rule_options, given)
     own = stored.metadata.recipe
     chosen = _changed(own, recipe)
     truth, rule = _truth(what, folder, data, exclude, stored, given)

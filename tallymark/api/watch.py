@@ -7,7 +7,7 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,10 +21,9 @@ from tallymark.core.locks import FolderLock
 from tallymark.core.outputs import make_folder, system_problem, writing_to
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem
-from tallymark.core.recipe import Recipe
 from tallymark.data.loose_files import catalog_of_files
 from tallymark.data.recording_clock import RecordingClock
-from tallymark.inference.predictor import CHOSEN_THRESHOLDS, Predictor, refuse_changes
+from tallymark.inference.predictor import CHOSEN_THRESHOLDS, Predictor, changed_recipe
 from tallymark.io.arrivals import Arrivals, Fingerprint, fingerprint, list_arrivals
 from tallymark.io.regular import found_at
 from tallymark.modalities import modality_of
@@ -85,7 +84,7 @@ def watch(
     refuse_outputs(filled=[output], inputs=[root])
     _check_numbers(settle=settle, poll=poll, report_every=report_every, report_items=report_items)
     predictor = model if isinstance(model, Predictor) else open_model(model)
-    chosen = _changed_recipe(predictor, recipe)
+    chosen = changed_recipe(predictor.metadata.recipe, recipe)
     clock = RecordingClock(time_pattern, time_zone)
     clock.validate()
     check_gsd(gsd)
@@ -129,14 +128,6 @@ def _digest_of(model: Path) -> str:
     except OSError as error:
         found, remedy = (error.strerror or type(error).__name__).lower(), "check the disk, then try again"
         raise BadInput(Problem("no_model", str(model), found, "a model that can be read", remedy)) from None
-
-
-def _changed_recipe(predictor: Predictor, changes: Mapping[str, object]) -> Recipe:
-    """The recipe of a model with some fields replaced, as `Predictor.predict` does it."""
-    one_for_all = {"class_thresholds": ""} if "score_threshold" in changes else {}
-    recipe = predictor.metadata.recipe.replace(**{**one_for_all, **changes})
-    refuse_changes(changes, recipe)
-    return recipe
 
 
 def _check_folder(root: Path, modality: Modality) -> None:

@@ -17,10 +17,10 @@ from tallymark.cli.options import (
     Rule,
     Truth,
     Workers,
-    assignments_of,
     engine_of,
     print_json,
     problems_as_output,
+    rule_options_of,
 )
 
 
@@ -60,7 +60,7 @@ def board(
         from tallymark.io.tables import write_frame
 
         refuse_outputs([out, csv], inputs=[folder, truth, public, images], force=force)
-        options = assignments_of(rule)
+        options = rule_options_of(rule, challenge)
         made = run_board(
             challenge,
             folder,

@@ -18,11 +18,11 @@ from tallymark.cli.options import (
     Name,
     Rule,
     Workers,
-    assignments_of,
     changes_of,
     engine_of,
     print_json,
     problems_as_output,
+    rule_options_of,
 )
 
 
@@ -54,7 +54,7 @@ def explore(
             exclude=exclude,
             predictions=predictions,
             engine=engine_of(engine, workers, address),
-            **assignments_of(rule),
+            **rule_options_of(rule, challenge),
         )
         print_line(f"written to {out}")
         unread.raise_if_any()
@@ -102,7 +102,7 @@ def folds(
         _refuse_options(given if public_private else for_split, public_private)
         out = out or Path("split.csv" if public_private else "folds.csv")
         refuse_outputs([out], inputs=[folder, exclude, media], force=force)
-        options = assignments_of(rule)
+        options = rule_options_of(rule, challenge)
         if public_private:
             share = 0.3 if public_share is None else public_share
             split = make_split(

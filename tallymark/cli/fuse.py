@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli.options import Force, Json, Name, Rule, assignments_of, print_json, problems_as_output
+from tallymark.cli.options import Force, Json, Name, Rule, print_json, problems_as_output, rule_options_of
 
 
 def fuse(
@@ -79,7 +79,7 @@ def fuse(
             score_threshold=score_threshold,
             seed=seed,
             form=form,
-            **assignments_of(rule),
+            **rule_options_of(rule, challenge),
         )
         if json_:
             print_json({"out": None if out is None else str(out), **result.as_dict()})

@@ -129,6 +129,20 @@ def assignments_of(texts: list[str] | None) -> dict[str, Any]:
     return dict(parse_assignments(texts or []))
 
 
+def rule_options_of(texts: list[str] | None, name: str) -> dict[str, Any]:
+    """The values of --rule; those that are no rule options of the named challenge are a `BadInput`."""
+    from dataclasses import fields
+
+    from tallymark.core.options import parse_options
+    from tallymark.core.registry import challenge
+
+    given = assignments_of(texts)
+    kind = challenge(name).rule_options
+    known = {field.name for field in fields(kind)}
+    parse_options(kind, {option: value for option, value in given.items() if option not in known})
+    return given
+
+
 def changes_of(texts: list[str] | None, function: Callable[..., object]) -> dict[str, Any]:
     """`KEY=VALUE` arguments for the `**` parameter of a function; its own parameters are options, so not allowed."""
     from tallymark.core.problems import BadInput, Problem

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli.options import Force, Json, Name, Rule, assignments_of, print_json, problems_as_output
+from tallymark.cli.options import Force, Json, Name, Rule, print_json, problems_as_output, rule_options_of
 from tallymark.cli.score_options import score_options_of
 
 
@@ -27,7 +27,7 @@ def report(
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML page to write.")] = Path("report.html"),
     figures: Annotated[Path | None, typer.Option(help="Folder for the charts as SVG and PNG.")] = None,
     scenes: Annotated[int, typer.Option(min=0, max=2000, help="Pictures on the page, at most.")] = 48,
-    seed: Annotated[int, typer.Option(help="Seed of the random choice among items.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random choice among items.")] = 0,
     force: Force = False,
     rule: Rule = None,
     json_: Json = False,
@@ -51,7 +51,7 @@ def report(
             figures=figures,
             scenes=scenes,
             seed=seed,
-            **assignments_of(rule) | score_options_of(ctx, challenge),
+            **rule_options_of(rule, challenge) | score_options_of(ctx, challenge),
         )
         if json_:
             print_json({"out": str(out), **problems.as_dict()})

@@ -20,11 +20,11 @@ from tallymark.cli.options import (
     Submission,
     Truth,
     Workers,
-    assignments_of,
     choice_of,
     engine_of,
     print_json,
     problems_as_output,
+    rule_options_of,
 )
 from tallymark.cli.score_options import score_options_of
 
@@ -85,7 +85,15 @@ def check(
 
         refuse_outputs([out], inputs=[path, against, exclude], force=force)
         chosen = engine_of(engine, workers, address)
-        checked = run_check(challenge, path, against=against, exclude=exclude, engine=chosen, **assignments_of(rule))
+        checked = run_check(
+            challenge,
+            path,
+            against=against,
+            exclude=exclude,
+            every=out is not None,
+            engine=chosen,
+            **rule_options_of(rule, challenge),
+        )
         if out is not None:
             from tallymark.io.tables import write_frame
 
@@ -130,7 +138,7 @@ def score(
         from tallymark.io.tables import write_frame
 
         refuse_outputs([per_item, pairs], inputs=[truth, submission, images, folds], force=force)
-        options = assignments_of(rule) | score_options_of(ctx, challenge)
+        options = rule_options_of(rule, challenge) | score_options_of(ctx, challenge)
         result = run_score(challenge, truth, submission, images=images, fold_table=folds, fold=fold, **options)
         if per_item is not None:
             write_frame(per_item, result.items)
@@ -146,7 +154,7 @@ def compare(
     b: Annotated[Path, typer.Argument(help="The second submission.", show_default=False)],
     rule: Rule = None,
     images: Images = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     resamples: Annotated[int, typer.Option(min=1, max=1_000_000, help="Bootstrap resamples of the items.")] = 2000,
     json_: Json = False,
 ) -> None:
@@ -155,7 +163,7 @@ def compare(
         from tallymark.api.score import compare as run_compare
         from tallymark.core.console import console
 
-        options = assignments_of(rule)
+        options = rule_options_of(rule, challenge)
         result = run_compare(challenge, truth, a, b, images=images, seed=seed, resamples=resamples, **options)
         print_json(result.as_dict()) if json_ else result.show(console())
 
@@ -180,7 +188,7 @@ def repair(
         from tallymark.submission.dialect import Change
 
         refuse_outputs([out], inputs=[submission, against], force=force)
-        changes = run_repair(challenge, submission, out, against=against, **assignments_of(rule))
+        changes = run_repair(challenge, submission, out, against=against, **rule_options_of(rule, challenge))
         if json_:
             print_json({"out": str(out), "changes": [change._asdict() for change in changes]})
         else:
@@ -233,7 +241,7 @@ def convert(
         refuse_outputs([] if folder else [out], [out] if folder else [], inputs=inputs, force=force)
         forms = find(challenge).dialect.FORMS
         chosen = choice_of(form or forms[0], forms) if to is None or form is not None else None
-        options = assignments_of(rule)
+        options = rule_options_of(rule, challenge)
         notes = run_convert(challenge, submission, out, form=chosen, to=to, media=media, gsd=gsd, **options)
         for note in notes:
             print_line(note)

@@ -18,12 +18,12 @@ from tallymark.cli.options import (
     Rule,
     Threads,
     Workers,
-    assignments_of,
     changes_of,
     command_line,
     engine_of,
     print_json,
     problems_as_output,
+    rule_options_of,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def train(
                 exclude=exclude,
                 extra_data=extra_data or (),
                 fold_table=folds,
-                rule_options=assignments_of(rule),
+                rule_options=rule_options_of(rule, challenge),
                 **changes,
             )
             _show_dry_run(measured, json_)
@@ -118,7 +118,7 @@ def train(
             engine=engine_of(engine, workers, address),
             fold_table=folds,
             gsd=gsd,
-            rule_options=assignments_of(rule),
+            rule_options=rule_options_of(rule, challenge),
             **changes,
         )
         if result is None:  # another process of a distributed training prints it

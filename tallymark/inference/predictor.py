@@ -112,10 +112,7 @@ class Predictor:
         engine: where shards of the items are worked on.
         changes: fields of the recipe, such as `tta` or `score_threshold`.
         """
-        if "score_threshold" in changes:  # one threshold is meant for all classes
-            changes = {"class_thresholds": ""} | changes
-        recipe = self.metadata.recipe.replace(**changes)
-        refuse_changes(changes, recipe)
+        recipe = changed_recipe(self.metadata.recipe, changes)
         modality_of(recipe).validate(recipe)
         problems = Problems(EVERY)
         classes = self.metadata.classes
@@ -186,6 +183,14 @@ class Predictor:
             remedy = "train it again, or give score_threshold=NUMBER"
             raise BadInput(Problem("no_curve", "fp_per_hour", found, expected, remedy))
         return curve.at(fp_per_hour)
+
+
+def changed_recipe(own: Recipe, changes: Mapping[str, object]) -> Recipe:
+    """The recipe of a model with some fields replaced; a score threshold that is given is meant for all classes."""
+    one_for_all = {"class_thresholds": ""} if "score_threshold" in changes else {}
+    recipe = own.replace(**{**one_for_all, **changes})
+    refuse_changes(changes, recipe)
+    return recipe
 
 
 def refuse_changes(changes: Mapping[str, object], recipe: Recipe) -> None:

@@ -23,7 +23,7 @@ from tallymark.geometry import Geometry
 from tallymark.inference.candidates import Candidates, concat_candidates
 from tallymark.inference.pipeline import ensemble
 from tallymark.inference.postprocess import postprocess
-from tallymark.inference.predictor import Predictor
+from tallymark.inference.predictor import Predictor, changed_recipe
 from tallymark.io.media import BadMedia
 from tallymark.modalities import modality_of
 from tallymark.modalities.base import Tile
@@ -108,7 +108,7 @@ def measure(
 ) -> list[Timing]:
     """Predict the items in rounds, with every setting in each round, until all are done or the time is over."""
     first = predictors[settings[0].runtime].metadata.recipe
-    timings = [Timing(one, first.replace(**{**fixed, **one.fields})) for one in settings]
+    timings = [Timing(one, changed_recipe(first, {**fixed, **one.fields})) for one in settings]
     chunks = [np.arange(len(catalog))[at : at + CHUNK] for at in range(0, len(catalog), CHUNK)]
 
     bare = [_bare_model(predictors[one.setting.runtime], catalog, one.recipe) for one in timings]

@@ -87,10 +87,32 @@ def test_the_command_prints_both_and_where_they_are(sets: Path, tmp_path: Path) 
     run_command("quantize", model, "--calibrate", folder, "--out", out, "--items", 1, "--threads", 1, "--force")
 
 
+def test_an_item_that_cannot_be_read_is_said_once(made: Path, sets: Path, tmp_path: Path) -> None:
+    """Not once for each model of the run."""
+    folder = tmp_path / "photographs"
+    shutil.copytree(sets / "wheat" / "test", folder)
+    (folder / "broken.jpg").write_bytes(b"not an image")
+    result = tallymark.quantize(made, folder, tmp_path / "new", items=100, threads=1)
+    assert [problem.item for problem in result.problems] == ["broken"]
+
+
+def test_the_current_folder_has_a_name_too(
+    made: Path, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(made, run)
+    monkeypatch.chdir(run)
+    assert tallymark.quantize(".", sets / "wheat", items=1, threads=1).out == tmp_path / "run-int8"
+    monkeypatch.chdir(run / "fold-0")
+    (tmp_path / "run-int8").rename(tmp_path / "moved")
+    assert tallymark.quantize("..", sets / "wheat", items=1, threads=1).out == tmp_path / "run-int8"
+
+
 def test_what_cannot_be_quantised_is_a_problem(made: Path, sets: Path, tmp_path: Path, monkeypatch: Any) -> None:
     assert problem_of(made, sets / "wheat", tmp_path / "one.onnx").kind == "bad_path"
     assert problem_of(made, sets / "wheat", items=0).found == "items=0"
     assert problem_of(made, sets / "wheat", made).kind == "same_file"
+    assert problem_of(made, sets / "wheat", rule_options={"exclude": "list.csv"}).found == "'exclude'"
     monkeypatch.setitem(sys.modules, "onnx", None)
     problem = problem_of(made, sets / "wheat", tmp_path / "new")
     assert (problem.kind, problem.remedy) == ("not_installed", "pip install 'tallymark[train]'")

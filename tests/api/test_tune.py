@@ -94,6 +94,7 @@ def test_bad_input_is_a_problem(run: Path, sets: Path, tmp_path: Path) -> None:
     assert problem_of(run, epochs=3).kind == "bad_option"
     assert problem_of(run, score_threshold=2).kind == "bad_option"
     assert problem_of(run, nonsense=2).kind == "unknown_option"
+    assert problem_of(run, rule_options={"exclude": "list.csv"}).kind == "unknown_option"
     tallymark.synth("wheat", tmp_path / "other", items=4, seed=9, size=64)
     assert problem_of(run, data=tmp_path / "other").kind == "other_data"
     environment = json.loads((run / "environment.json").read_text())

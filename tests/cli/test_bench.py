@@ -92,6 +92,8 @@ def test_damaged_images_are_left_out_and_said(sets: Path, tmp_path: Path) -> Non
         (("stride=8",), "stride=8"),
         (("tta=3",), "tta=3"),
         (("--write",), "no annotated items"),
+        (("--rule", "exclude=list.csv"), "'exclude'"),
+        (("--rule", "folder=1"), "'folder'"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -32,6 +33,27 @@ def test_check_lists_problems(tmp_path: Path) -> None:
     assert printed["valid"] is False
     assert printed["total"] == 2
     assert printed["problems"][0]["line"] == 2
+
+
+def test_options_that_nothing_would_be_done_with_are_refused(
+    good: Callable[[str], tuple[Path, Path]], tmp_path: Path
+) -> None:
+    """A list of exclusions is about a folder, and expected ids are those of a submission."""
+    _, submission = good("wheat")
+    assert "a data folder with it" in run("check", "wheat", submission, "--exclude", submission, code=2)
+    assert "a submission with it" in run("check", "wheat", tmp_path, "--against", submission, code=2)
+    for option, value in (("--media", tmp_path), ("--gsd", 0.1)):
+        text = run("convert", "wheat", submission, "--out", tmp_path / "out.csv", option, value, code=2)
+        assert "add --to FORMAT" in text
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_every_problem_is_written_to_the_list(tmp_path: Path) -> None:
+    """However many there are; on the screen, their number is enough."""
+    path, listed = tmp_path / "s.csv", tmp_path / "problems.csv"
+    path.write_text("image_id,PredictionString\n" + "".join(f"{number},1 2 3\n" for number in range(250)))
+    assert "in all: 250 token_count" in run("check", "wheat", path, "--out", listed, code=2)
+    assert pl.read_csv(listed)["line"].to_list() == list(range(2, 252))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -59,6 +59,28 @@ def test_the_notebook_writes_a_submission(
     assert sorted(pl.read_csv(tmp_path / "submission.csv")["image_id"]) == sorted(expected)
 
 
+def test_the_notebook_goes_on_where_an_image_cannot_be_read(
+    kit: Path, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A notebook that ends with an error has no submission, though all rows are in the file."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    monkeypatch.chdir(tmp_path)
+    copy_of(sets, "wheat", tmp_path)
+    expected = pl.read_csv(tmp_path / "wheat" / "sample_submission.csv")["image_id"].to_list()
+    (tmp_path / "wheat" / "test" / f"{expected[0]}.jpg").write_bytes(b"not an image")
+    first, second = ("".join(cell["source"]) for cell in json.loads((kit / "notebook.ipynb").read_text())["cells"])
+    shared: dict[str, Any] = {}
+    exec(first, shared)  # noqa: S102  # our own cells
+    exec(second, shared)  # noqa: S102
+    assert sorted(pl.read_csv(tmp_path / "submission.csv")["image_id"]) == sorted(expected)
+    assert "1 problem in" in capsys.readouterr().out
+    exec(second, shared)  # noqa: S102  # once more, as one does in a notebook
+    shared["DATA"] = tmp_path / "nothing"
+    with pytest.raises(RuntimeError, match="no submission"):
+        exec(second, shared)  # noqa: S102
+    assert "nothing" in capsys.readouterr().out
+
+
 def test_packages_that_do_not_fit_are_said(kit: Path, tmp_path: Path) -> None:
     facts = json.loads((kit / "kit.json").read_text())
     (kit / "kit.json").write_text(json.dumps({**facts, "requirements": ["tallymark==0.0.0"]}))
