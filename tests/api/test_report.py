@@ -28,7 +28,7 @@ from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.reporting.figures import has_fonts
 from tallymark.reporting.report.subject import Subject
 from tallymark.reporting.report.write import write_report
-from tests.browser import OpenPage
+from tests.browser import OpenPage, until
 from tests.sets import copy_of
 
 NAMES = ("wheat", "upcalls", "food", "lyft", "ships")
@@ -176,6 +176,25 @@ def test_precision_against_recall_follows_the_falling_threshold(tmp_path: Path) 
         assert float(left) <= float(right)
         if left == right:
             assert float(down) >= float(up), "y grows downwards"
+
+
+@pytest.mark.parametrize(("rows", "score"), [("a,1 0 0 50 50\nb,1 40 40 50 50\n", 0.5), ("a,\nb,\n", 0.0)])
+def test_predictions_of_one_score_or_none_have_a_curve(
+    rows: str, score: float, browser: OpenPage, tmp_path: Path
+) -> None:
+    """The score is the same at every threshold; an axis of no height would be an error in the console."""
+    boxes = "".join(f'{name},100,100,"[0, 0, 50, 50]",x\n' for name in "ab")
+    (tmp_path / "truth.csv").write_text(f"image_id,width,height,bbox,source\n{boxes}")
+    (tmp_path / "s.csv").write_text(f"image_id,PredictionString\n{rows}")
+    for truth in (tmp_path / "truth.csv", None):
+        tallymark.report("wheat", tmp_path / "s.csv", tmp_path / "report.html", truth=truth)
+        page = browser(tmp_path / "report.html")
+        until(page, lambda page=page: page.locator("svg.curve text").count() > 2)
+        levels = page.eval_on_selector_all("svg.curve g text", "all => all.map(one => one.textContent)")
+        assert levels[0] in {"0", "0.0"}
+        assert len(max(levels, key=len)) <= 4
+        if truth is not None:
+            assert page.evaluate("window.tallymark.score()") == pytest.approx(score)
 
 
 def test_predictions_of_a_part_are_scored_on_that_part(sets: Path, tmp_path: Path) -> None:
