@@ -136,7 +136,7 @@ def export_report(
         if not labelled.all():
             share = f"{len(known)} of {plural(len(catalog), catalog.medium.noun)}"
             notes.append(f"{share} are labelled; the report is about these")
-    elif result.counting is not None:
+    if result.counting is not None:
         total = plural(len(result.counted), *result.counted.shapes.noun)
         threshold_of_counts = f"score threshold {result.counting.score_threshold:.3g}"
         notes.append(

@@ -252,8 +252,9 @@ def _print_prediction(result: PredictionResult, exports: Exports, out: Path | No
         show_problems(result.problems, console())
     for note in notes:
         print_line(note)
-    known = {name.replace("_", " "): value for name, value in numbers.items() if value is not None}
-    print_line(", ".join(f"{name} {_number(value)}" for name, value in known.items()))
+    small = {"square_metres", "per_square_metre"} if "square_kilometres" in numbers else set()
+    known = {name: value for name, value in numbers.items() if value is not None and name not in small}
+    print_line(", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in known.items()))
     for path in (*([] if out is None else [out]), *exports.paths.values(), *(path for _, path in exports.formats)):
         print_line(f"written to {path}")
 

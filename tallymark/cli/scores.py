@@ -107,6 +107,8 @@ def check(
             console().print(f"[bold green]valid[/bold green]: {checked.counts}", highlight=False)
         for remark in () if json_ else checked.remarks:
             print_line(remark)
+        if out is not None and not json_:
+            print_line(f"written to {out}")
         if checked.problems:
             raise typer.Exit(2)
 
@@ -133,7 +135,7 @@ def score(
     """
     with problems_as_output(json_):
         from tallymark.api.score import score as run_score
-        from tallymark.core.console import console
+        from tallymark.core.console import console, print_line
         from tallymark.core.planned_outputs import refuse_outputs
         from tallymark.io.tables import write_frame
 
@@ -145,6 +147,8 @@ def score(
         if pairs is not None:
             write_frame(pairs, result.pairs)
         print_json(result.as_dict()) if json_ else result.show(console())
+        for path in () if json_ else filter(None, (per_item, pairs)):
+            print_line(f"written to {path}")
 
 
 def compare(

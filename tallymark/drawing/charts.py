@@ -6,6 +6,7 @@ Colours are set by the style sheet of the page. All text is escaped here, so tha
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,8 +20,12 @@ WIDTH, HEIGHT = 360, 190
 LEFT, RIGHT, TOP, BOTTOM = 42, 8, 14, 34
 ENDS = 15
 """How many of the largest and of the smallest bars a long bar chart shows."""
+BARS_WIDTH = 420
+"""Width of bars and intervals: names are legible where a phone shows it all."""
 HEAT_SIDE = 300
 """Width and maximum height of a heat map."""
+LETTER = 6.4
+"""Width of a letter, about."""
 NAME_LENGTH = 30
 """Letters of a name that a bar chart shows."""
 
@@ -91,7 +96,7 @@ def columns(
         return None
     plot = _Plot(WIDTH, HEIGHT, max(known), whole=all(value == round(value) for value in known))
     step = plot.inner_width / len(labels)
-    labelled = max(1, round(len(labels) * max(map(len, labels)) / 24))
+    labelled = math.ceil((max(map(len, labels)) + 1) * LETTER / step)
     for index, (label, value) in enumerate(zip(labels, values, strict=True)):
         if value is not None:
             plot.add_bar(index * step + step * 0.1, step * 0.8, value, f"{label}: {number(value)} {unit}")
@@ -150,7 +155,7 @@ def intervals(
     """
     if not rows:
         return None
-    width, row = 540, 20
+    width, row = BARS_WIDTH, 20
     finite = _finite(np.array([values for _, *values in rows]))
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     near = reference is not None and low - (high - low) <= reference <= high + (high - low)
@@ -158,7 +163,7 @@ def intervals(
         low, high = min(low, reference), max(high, reference)
     room = (high - low) * 0.04 or 0.5
     axis = Axis(np.array([low - room, high + room]))
-    start = 12 + 6.4 * max(len(_shorten(name)) for name, *_ in rows)
+    start = 12 + LETTER * max(len(_shorten(name)) for name, *_ in rows)
 
     def across(value: float) -> float:
         return start + float(axis.position(value)) * (width - start - RIGHT)
@@ -288,8 +293,8 @@ def _histogram_svg(values: np.ndarray, axis: Axis, unit: str, width: float, heig
 
 def _bars_svg(shown: Sequence[tuple[str, float]], ranked: Sequence[tuple[str, float]], unit: str) -> str:
     """Rows of name, bar and number. A negative amount is a gap with its name alone."""
-    width, row = 540, 20
-    start = 12 + 6.4 * max(len(_shorten(name)) for name, value in shown if value >= 0)
+    width, row = BARS_WIDTH, 20
+    start = 12 + LETTER * max(len(_shorten(name)) for name, value in shown if value >= 0)
     largest = max(value for _, value in ranked) or 1
     elements = []
     for index, (name, value) in enumerate(shown):

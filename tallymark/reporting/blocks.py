@@ -19,6 +19,8 @@ from tallymark.drawing.colors import Color
 JPEG_QUALITY = 80
 NUMBER = re.compile(r"-|.*%|[+-]\d+|[+-]?\d+\.\d+", re.DOTALL)
 """Texts that are aligned as numbers are: nothing, a share, a difference, a decimal number."""
+LONG_TEXT = 30
+"""Letters of a cell from which on its column is wrapped; shorter ones, such as dates, stay on one line."""
 OPEN_ROWS = 25
 """Rows of a table that are visible; the rest is folded."""
 
@@ -51,9 +53,9 @@ class TableBlock:
     table: Table
 
     @property
-    def numeric(self) -> list[bool]:
-        """Whether each column has numbers only."""
-        return [all(_is_numeric(row[at]) for row in self.table.rows) for at in range(len(self.table.columns))]
+    def styles(self) -> list[str]:
+        """The style of each column: n for numbers, t for long texts, else none."""
+        return [_column_style([row[at] for row in self.table.rows]) for at in range(len(self.table.columns))]
 
     @property
     def open_rows(self) -> Sequence[Sequence[object]]:
@@ -203,6 +205,12 @@ def cell_text(value: object) -> str:
     if value is None:
         return "-"
     return number(value) if isinstance(value, int | float) else str(value)
+
+
+def _column_style(values: Sequence[object]) -> str:
+    if all(_is_numeric(value) for value in values):
+        return "n"
+    return "t" if max(len(str(value)) for value in values) >= LONG_TEXT else ""
 
 
 def _is_numeric(value: object) -> bool:

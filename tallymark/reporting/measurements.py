@@ -102,8 +102,9 @@ def measure_objects(predictions: Annotations[G], gsd: float | None) -> pl.DataFr
 def summary(table: pl.DataFrame, counting: CountCalibration | None = None) -> dict[str, float | None]:
     """The table of `measure_items` in a few numbers.
 
-    These are items, count, count_low, count_high, mean_per_item, square_metres and per_square_metre. The mean and the
-    density are those of all images that could be read; None where there are none.
+    These are items, count, count_low, count_high, mean_per_item, square_metres and per_square_metre, and where the
+    table has them, square_kilometres and per_square_kilometre. The mean and the density are those of all images that
+    could be read; None where there are none.
     """
     count = int(table["count"].sum())
     counts = table["count"].drop_nulls().to_numpy()
@@ -112,16 +113,24 @@ def summary(table: pl.DataFrame, counting: CountCalibration | None = None) -> di
     known = table.drop_nulls("square_metres") if "square_metres" in table.columns else table.clear()
     # The sum of rounded numbers is rounded too: three times 0.1 is 0.3.
     ground = float(f"{known['square_metres'].sum():.12g}") if len(known) else None
-    density = None if ground is None else float(f"{int(known['count'].sum()) / ground:.{DIGITS}g}")
-    return {
+    found = int(known["count"].sum())
+    numbers = {
         "items": len(table),
         "count": count,
         "count_low": low,
         "count_high": high,
         "mean_per_item": round(count / readable, DECIMALS) if readable else None,
         "square_metres": ground,
-        "per_square_metre": density,
+        "per_square_metre": _density(found, ground),
     }
+    if "square_kilometres" in table.columns:
+        large = None if ground is None else ground / 1e6
+        numbers |= {"square_kilometres": large, "per_square_kilometre": _density(found, large)}
+    return numbers
+
+
+def _density(found: int, ground: float | None) -> float | None:
+    return None if ground is None else float(f"{found / ground:.{DIGITS}g}")
 
 
 class Measurement(Protocol[G_contra]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from tallymark.modalities.image.recipe import ImageRecipe
 from tallymark.reporting.figures import has_fonts
 from tallymark.reporting.report.subject import Subject
 from tallymark.reporting.report.write import write_report
-from tests.browser import OpenPage
+from tests.browser import OpenPage, until
 from tests.sets import copy_of
 
 NAMES = ("wheat", "upcalls", "food", "lyft", "ships")
@@ -141,6 +142,61 @@ def test_scores_of_calls_move_the_slider(sets: Path, tmp_path: Path) -> None:
     assert "false positives per hour" in text
 
 
+DETECTIONS = [(10.0, 0.9), (10.5, 0.6), (9.4, 0.3), (20.0, 0.8), (50.0, 0.5), (101.0, 0.7), (300.0, 0.4)]
+"""Three within the window of the first call, one for the second, one for two calls at once, and two false alarms."""
+
+
+def report_on_calls(folder: Path) -> Path:
+    calls = "".join(f"a.wav,{time},up\n" for time in (10, 20, 100, 102))
+    (folder / "truth.csv").write_text(f"filename,timestamp,label\n{calls}")
+    found = "".join(f"a.wav,{time},{score}\n" for time, score in DETECTIONS)
+    (folder / "found.csv").write_text(f"filename,timestamp,score\n{found}")
+    tallymark.report("upcalls", folder / "found.csv", folder / "report.html", truth=folder / "truth.csv")
+    return folder / "report.html"
+
+
+def test_every_prediction_is_counted_whatever_its_outcome(browser: OpenPage, tmp_path: Path) -> None:
+    """By the rule, a call that is found three times is one hit, and a detection of two calls is two."""
+    path = report_on_calls(tmp_path)
+    assert "<b>7</b><span>predicted events</span>" in re.sub(r">\s+<", "><", path.read_text())
+    page = browser(path)
+    for threshold in (0.3, 0.55, 0.85, 0.95):
+        page.evaluate("t => window.tallymark.setThreshold(t)", threshold)
+        expected = sum(score >= threshold for _, score in DETECTIONS)
+        assert page.locator(".live-facts").inner_text().split()[-3] == str(expected)
+
+
+def test_precision_against_recall_follows_the_falling_threshold(tmp_path: Path) -> None:
+    """At one recall, false alarms only lower the precision: the line goes down there, never up."""
+    text = report_on_calls(tmp_path).read_text()
+    drawn = text[text.index("Precision against recall") :]
+    points = re.findall(r"([\d.]+),([\d.]+)", re.findall(r'points="(.*?)"', drawn)[0])
+    assert len(points) == 5, "the scores of hits and of false alarms"
+    for (left, up), (right, down) in itertools.pairwise(points):
+        assert float(left) <= float(right)
+        if left == right:
+            assert float(down) >= float(up), "y grows downwards"
+
+
+@pytest.mark.parametrize(("rows", "score"), [("a,1 0 0 50 50\nb,1 40 40 50 50\n", 0.5), ("a,\nb,\n", 0.0)])
+def test_predictions_of_one_score_or_none_have_a_curve(
+    rows: str, score: float, browser: OpenPage, tmp_path: Path
+) -> None:
+    """The score is the same at every threshold; an axis of no height would be an error in the console."""
+    boxes = "".join(f'{name},100,100,"[0, 0, 50, 50]",x\n' for name in "ab")
+    (tmp_path / "truth.csv").write_text(f"image_id,width,height,bbox,source\n{boxes}")
+    (tmp_path / "s.csv").write_text(f"image_id,PredictionString\n{rows}")
+    for truth in (tmp_path / "truth.csv", None):
+        tallymark.report("wheat", tmp_path / "s.csv", tmp_path / "report.html", truth=truth)
+        page = browser(tmp_path / "report.html")
+        until(page, lambda page=page: page.locator("svg.curve text").count() > 2)
+        levels = page.eval_on_selector_all("svg.curve g text", "all => all.map(one => one.textContent)")
+        assert levels[0] in {"0", "0.0"}
+        assert len(max(levels, key=len)) <= 4
+        if truth is not None:
+            assert page.evaluate("window.tallymark.score()") == pytest.approx(score)
+
+
 def test_predictions_of_a_part_are_scored_on_that_part(sets: Path, tmp_path: Path) -> None:
     truth = tallymark.read("wheat", sets / "wheat").with_truth().truth
     part = truth.reindex(tallymark.Items(truth.items.ids[:4]))
@@ -211,6 +267,12 @@ def test_counts_at_another_threshold_are_stated(tmp_path: Path) -> None:
     counting = CountCalibration(0.25, "", items=20, objects=100, quantile=1.0, dispersion=1.0)
     export_report(replace(prediction(folder), counting=counting), tmp_path / "report.html")
     assert "Tables of counts have 3 boxes, at score threshold 0.25" in (tmp_path / "report.html").read_text()
+    boxes = 'a,80,60,"[1, 1, 20, 30]",x\na,80,60,"[40, 5, 20, 10]",x\n'
+    (folder / "train.csv").write_text(f"image_id,width,height,bbox,source\n{boxes}")
+    export_report(replace(prediction(folder), counting=counting), tmp_path / "scored.html")
+    text = (tmp_path / "scored.html").read_text()
+    assert "Scored by the rule" in text
+    assert "Tables of counts have 3 boxes, at score threshold 0.25" in text
 
 
 @pytest.mark.skipif(not has_fonts(), reason="this system has no font: apt-get install fonts-dejavu-core")

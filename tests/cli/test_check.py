@@ -29,7 +29,10 @@ def test_check_lists_problems(tmp_path: Path) -> None:
     assert "token_count" in text
     assert "not_a_number" in text
     assert "line 3" in text
-    printed = json.loads(run("check", "wheat", path, "--json", code=2))
+    listed = tmp_path / "problems.csv"
+    text = run("check", "wheat", path, "--out", listed, code=2)
+    assert text.replace("\n", "").endswith(f"written to {listed}")
+    printed = json.loads(run("check", "wheat", path, "--json", "--out", listed, "--force", code=2))
     assert printed["valid"] is False
     assert printed["total"] == 2
     assert printed["problems"][0]["line"] == 2

@@ -26,6 +26,7 @@ def test_score_prints_tables_and_files(files: tuple[str, Path, Path]) -> None:
     name, truth, submission = files
     per_item, pairs = truth.with_name("items.csv"), truth.with_name("pairs.csv")
     text = run("score", name, truth, submission, "--per-item", per_item, "--pairs", pairs)
+    assert text.replace("\n", "").endswith(f"written to {per_item}written to {pairs}")
     assert "score" in text
     assert "rule options" in text
     assert pl.read_csv(per_item, infer_schema=False)["item"].to_list() == pl.read_csv(submission)[:, 0].to_list()

@@ -112,3 +112,17 @@ def test_whole_numbers_with_a_long_tail_have_no_empty_bins_between() -> None:
 def test_small_multiples_share_an_axis() -> None:
     chart = small_multiples({"a": np.array([1.0, 2.0]), "b": np.array([100.0])}, "t", "m")
     assert tooltips(chart)[-1] == "76 to 100 m: 1"
+
+
+def labels_of(chart: Chart | None) -> list[str]:
+    assert chart is not None
+    return re.findall(r'text-anchor="middle">(.*?)</text>', chart.svg)
+
+
+def test_columns_are_labelled_where_there_is_room() -> None:
+    bands = ["below 68.9", "68.9 to 86.3", "86.3 and more"]
+    assert labels_of(columns(bands, [1, 2, 3], "t")) == bands
+    hours = [str(hour) for hour in range(24)]
+    assert labels_of(columns(hours, [1] * 24, "t")) == hours[::2]
+    days = [f"2009-03-{day:02}" for day in range(1, 29)]
+    assert labels_of(columns(days, [1] * 28, "t")) == days[::7]

@@ -61,6 +61,9 @@ def test_small_densities_are_not_rounded_away() -> None:
     assert table["area_50_m2"].to_list() == [900]
     assert table["square_kilometres"].to_list() == [1.3271]
     assert table["per_square_kilometre"].to_list() == [pytest.approx(3 / 1.327104, rel=1e-5)]
+    total = summary(table)
+    assert total["square_kilometres"] == 1.3271
+    assert total["per_square_kilometre"] == pytest.approx(3 / 1.327104, rel=1e-4)
 
 
 def test_an_image_without_pixels_has_no_density() -> None:
@@ -189,6 +192,7 @@ def test_images_without_objects_have_count_0_and_no_area(shapes: Any) -> None:
     assert summary(measure_items(nothing, np.empty((0, 2)), 1.0)) == {
         "items": 0, "count": 0, "count_low": None, "count_high": None,
         "mean_per_item": None, "square_metres": None, "per_square_metre": None,
+        "square_kilometres": None, "per_square_kilometre": None,
     }  # fmt: skip
 
 

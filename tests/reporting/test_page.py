@@ -26,7 +26,7 @@ from tallymark.reporting.blocks import (
     table,
 )
 from tallymark.reporting.page import render_page, write_html
-from tests.browser import OpenPage, until
+from tests.browser import PHONE, OpenPage, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -48,6 +48,19 @@ def test_columns_of_numbers_are_aligned_right() -> None:
     assert '<th>name</th><th class="n">share</th><th class="n">mean</th>' in text
     assert '<tr><td>a</td><td class="n">5%</td><td class="n">0.123</td></tr>' in text
     assert '<tr><td>b</td><td class="n">-</td><td class="n">-</td></tr>' in text
+
+
+def test_short_texts_stay_on_a_line_and_long_ones_keep_a_width(browser: OpenPage, tmp_path: Path) -> None:
+    words = "a prediction that overlaps a missed truth too little is moved onto it"
+    rows = [("2009-03-28", "NOPP6_EST", words, *range(6))]
+    (tmp_path / "page.html").write_text(rendered(*table(["day", "recorder", "what", *"abcdef"], rows)))
+    page = browser(tmp_path / "page.html", PHONE)
+    day, what = (page.locator("td").nth(at).bounding_box() for at in (0, 2))
+    assert day is not None
+    assert what is not None
+    assert what["width"] > 150
+    texts = [page.locator("td").nth(at).evaluate("one => getComputedStyle(one).whiteSpace") for at in (0, 1, 2)]
+    assert texts == ["nowrap", "nowrap", "normal"]
 
 
 def test_empty_blocks_and_sections_are_omitted() -> None:

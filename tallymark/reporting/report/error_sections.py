@@ -57,7 +57,7 @@ def slice_section(subject: Subject, score: Score) -> Section:
         if bands is not None:
             drawn.append(_recall_chart(bands, attribute))
             tables += table(bands.columns, bands.rows())
-    note = "Hits, misses and false alarms are those at the first level of the rule."
+    note = "By the rule at its first level. Here, false alarms are all predictions that are no hit."
     return Section("Where it is right and wrong", [*blocks, *charts(drawn), *tables], note)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from tallymark.data.annotations import Annotations
 from tallymark.reporting.report.scenes import Json, encode
 from tallymark.reporting.report.subject import Subject
+from tallymark.scoring.matches import Matches
 
 
 def page_data(subject: Subject, scenes: Sequence[Json]) -> Json:
@@ -55,8 +58,20 @@ def _live(subject: Subject) -> object:
     if matches is not None and predicted.score is None:
         tp, fp = (np.full(len(score), np.nan) for score in (matches.tp_score, matches.fp_score))
         matches = replace(matches, tp_score=tp, fp_score=fp)
-    live = everything.ranking or matches
-    return None if live is None else _encoded(live.as_dict())
+    if everything.ranking is not None:
+        return _encoded(everything.ranking.as_dict())
+    return None if matches is None else _encoded({**matches.as_dict(), "predicted": _uncounted(matches, predicted)})
+
+
+def _uncounted(matches: Matches, predicted: Annotations[Any]) -> np.ndarray | None:
+    """The scores of all predictions, where some are neither hits nor false positives: calls found twice, for example.
+
+    None where the counts at the first level tell how many predictions there are.
+    """
+    counted = sum(int((levels & 1).sum()) for levels in (matches.tp_levels, matches.fp_levels))
+    if counted == len(predicted):
+        return None
+    return np.full(len(predicted), np.nan) if predicted.score is None else predicted.scores.astype("<f8")
 
 
 def _encoded(value: object) -> object:

@@ -129,7 +129,7 @@ def _threshold_section(subject: Subject, score: Score) -> Section:
 
 
 def _by_recall(curve: pl.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    ordered = curve.drop_nulls(["precision", "recall"]).sort("recall")
+    ordered = curve.reverse().drop_nulls(["precision", "recall"])  # as the threshold falls: recall never does
     return ordered["recall"].to_numpy(), {"precision": ordered["precision"].to_numpy()}
 
 
@@ -144,7 +144,8 @@ def _count_section(subject: Subject) -> Section:
         truth.counts, official.counts, f"{nouns.capitalize()} per {subject.medium}", ("in truth", "predicted")
     )
     rows = [] if fit is None else [(FIT[name], value) for name, value in asdict(fit).items()]
-    note = "On the dashed line, the predicted number is the true one."
+    at = "" if subject.score_threshold is None else f" Predictions have a score of {subject.score_threshold:g} or more."
+    note = f"On the dashed line, the predicted number is the true one.{at}"
     return Section("Counts", [SideBySide([*charts([chart]), *table(["", "value"], rows)])], note)
 
 
@@ -175,7 +176,8 @@ def _calibration_section(subject: Subject) -> Section:
 
 def _item_section(score: Score) -> Section:
     worst = score.worst(WORST)
-    return Section("Items", table(worst.columns, worst.rows()), f"The worst {min(WORST, worst.height)} by their score.")
+    shown = "All that count" if worst.height < WORST else f"The worst {WORST}"
+    return Section("Items", table(worst.columns, worst.rows()), f"{shown}, by their own score, the worst first.")
 
 
 def _group_totals(subject: Subject) -> Section:
@@ -189,8 +191,11 @@ def _group_totals(subject: Subject) -> Section:
         pl.len().alias("items"), pl.col("found").sum(), (pl.col("found").mean()).alias("mean")
     )
     ranked = sums.sort("found", "group", descending=[True, False])
+    if ranked.height == 1:
+        ranked = ranked.drop("group")
+        return Section("Totals", table(ranked.columns, ranked.rows()))
     bars = figure(plots.bars(dict(ranked.select("group", "found").fill_null("-").iter_rows()), "Found, by group"))
-    return Section("Totals", [*(bars if ranked.height > 1 else []), *table(ranked.columns, ranked.rows())])
+    return Section("Totals", [*bars, *table(ranked.columns, ranked.rows())])
 
 
 def _folders(subject: Subject) -> pl.Series:

@@ -76,9 +76,10 @@ function roundedThreshold(threshold) {
   return Number((Math.round(threshold / step) * step).toPrecision(12));
 }
 
-// A range with round ends around the values, and the step between its ticks.
+// A range with round ends around the values, and the step between its ticks. If all are the same, it begins at 0.
 function niceRange(low, high) {
   if (!Number.isFinite(low)) return [0, 1, 0.5];
+  if (high - low < 1e-6) [low, high] = [Math.min(0, low), Math.max(0, high) || 1];
   const step = niceStep(Math.max(high - low, Math.abs(high) * 0.02, 1e-6) / 3);
   return [Math.floor(low / step + 1e-9) * step, Math.ceil(high / step - 1e-9) * step || step, step];
 }

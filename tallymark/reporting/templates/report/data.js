@@ -26,6 +26,7 @@ function decodeLive(live) {
     truths: decodeArray(live.truths, Int32Array),
     tp: decodeEntries(live.tp),
     fp: decodeEntries(live.fp),
+    predicted: live.predicted ? decodeArray(live.predicted, Float64Array) : null,
   };
 }
 

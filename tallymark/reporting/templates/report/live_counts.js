@@ -6,6 +6,7 @@ function countsModel(live) {
   const entries = sortedEntries(live);
   const sums = prefixSums(live, entries, levels);
   const at = threshold => firstBelow(sums.distinct, threshold);
+  const scores = live.predicted?.map(score => (Number.isNaN(score) ? Infinity : score)).sort().reverse();
 
   return {
     kind: 'counts',
@@ -16,8 +17,9 @@ function countsModel(live) {
       const [tp, fp] = [sums.tp, sums.fp].map(counts => Array.from(counts.subarray(row, row + levels)));
       return {levels: live.levels, tp, fp, fn: tp.map(hits => sums.truths - hits)};
     },
-    // Every prediction is a hit or a false positive at the first level; it may be both at different ones.
-    predictionsAt: threshold => sums.tp[at(threshold) * levels] + sums.fp[at(threshold) * levels],
+    // Every prediction is a hit or a false positive at the first level, unless the page has the scores of all.
+    predictionsAt: threshold => (scores ? firstBelow(scores, threshold)
+      : sums.tp[at(threshold) * levels] + sums.fp[at(threshold) * levels]),
     itemScoreAt: itemScores(live, entries, levels),
   };
 }

@@ -143,7 +143,7 @@ function totalsPart() {
     facts: facts.list,
     update() {
       const {predictions, all} = model.countsAt(state.threshold);
-      facts.set('share', formatPercent(predictions / all), `of ${formatCount(all)}`);
+      facts.set('share', formatPercent(predictions / all), `of ${formatCount(all)} on this page`);
     },
   };
 }
