@@ -103,8 +103,8 @@ def estimate_ground_height(points: np.ndarray) -> float:
     near = points[(np.abs(points[:, :2]) < GROUND_RANGE).all(axis=1)]
     if not len(near):
         return 0.0
-    row, column = np.floor(near[:, :2] + GROUND_RANGE).astype(np.int64).T
     side = int(2 * GROUND_RANGE)
+    row, column = np.minimum(np.floor(near[:, :2] + GROUND_RANGE).astype(np.int64), side - 1).T  # a sum can round up
     lowest = np.full(side**2, np.inf)
     np.minimum.at(lowest, row * side + column, near[:, 2])
     lowest = lowest[np.isfinite(lowest)]
