@@ -86,10 +86,15 @@ def bev_input(
     canvas: of the recipe's grid, to draw height bins on where the result is used before the next call.
     """
     grid = bev_grid(recipe)
-    points = points if recipe.fov_degrees >= ALL_ROUND else points[in_field_of_view(points, recipe.fov_degrees)]
+    points = cut_field_of_view(points, recipe.fov_degrees)
     if recipe.bev_encoder == "bins":
         return bin_points(points, grid) if canvas is None else canvas.draw(points)
     return pillar_points(points, grid, recipe.max_points, rng)[:, None]
+
+
+def cut_field_of_view(points: np.ndarray, degrees: float) -> np.ndarray:
+    """The points in a field of view; all of them if it is all around: rounding can put an angle above 180."""
+    return points if degrees >= ALL_ROUND else points[in_field_of_view(points, degrees)]
 
 
 def in_field_of_view(points: np.ndarray, degrees: float) -> np.ndarray:

@@ -22,6 +22,7 @@ from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.pipeline import Model, ensemble, infer
 from tallymark.inference.predictor import Predictor
 from tallymark.inference.session import Session
+from tallymark.io.lidar import read_sweep
 from tallymark.modalities.lidar.augmentation import crop_cloud
 from tallymark.modalities.lidar.dataset import LidarDataset
 from tallymark.modalities.lidar.recipe import LidarRecipe
@@ -96,6 +97,15 @@ def test_cuboids_without_points_are_dropped(catalog: Catalog) -> None:
         hidden += int((count_points_in_cuboids(scan.points, own) == 0).sum())
     assert kept + hidden == len(truth)
     assert kept > hidden
+
+
+def test_all_round_points_straight_behind_are_kept(tmp_path: Path) -> None:
+    """Their angle in single precision is above 180 degrees."""
+    catalog = kitti(tmp_path)
+    behind = np.array([[-10, 0, -1.7, 0.3], [-20, -1e-7, -1.7, 0.3]])
+    points = np.concatenate([read_sweep(catalog.path(0))[:, :4], behind])
+    put_sweep(tmp_path / "training/velodyne/000001.bin", points)
+    assert len(LidarDataset(catalog, STILL).load_cloud(0).points) == len(points)
 
 
 def test_class_balance_draws_rare_classes_more_often(catalog: Catalog) -> None:
