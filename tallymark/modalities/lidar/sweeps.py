@@ -12,7 +12,7 @@ from tallymark.detector.strides import BLOCK
 from tallymark.geometry.poses import Poses
 from tallymark.io.lidar import read_sweep
 from tallymark.modalities.base import path_of
-from tallymark.modalities.lidar.bev import BEVCanvas, BEVGrid, bin_points, pillar_points
+from tallymark.modalities.lidar.bev import BEVCanvas, BEVGrid, bin_points, pillar_points, select_points
 from tallymark.modalities.lidar.painting import paint, painted_columns
 from tallymark.modalities.lidar.recipe import LidarRecipe
 
@@ -94,7 +94,7 @@ def bev_input(
 
 def cut_field_of_view(points: np.ndarray, degrees: float) -> np.ndarray:
     """The points in a field of view; all of them if it is all around: rounding can put an angle above 180."""
-    return points if degrees >= ALL_ROUND else points[in_field_of_view(points, degrees)]
+    return points if degrees >= ALL_ROUND else select_points(points, in_field_of_view(points, degrees))
 
 
 def in_field_of_view(points: np.ndarray, degrees: float) -> np.ndarray:
