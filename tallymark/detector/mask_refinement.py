@@ -35,11 +35,11 @@ SURROUNDINGS = 3
 def draw_coverage(footprint: RotatedBoxes, shape: tuple[int, int]) -> np.ndarray:
     """(1, height, width): the share of each cell that shapes cover, exact for axis-aligned ones."""
     coverage = np.zeros((1, *shape), np.float32)
-    for k in range(len(footprint)):
-        left, right = _span(footprint.extents[0], k, shape[1])
-        top, bottom = _span(footprint.extents[1], k, shape[0])
+    across, down = footprint.extents
+    for k, row in enumerate(np.stack(footprint.columns, 1)):
+        left, right = _span(across, k, shape[1])
+        top, bottom = _span(down, k, shape[0])
         window = coverage[0, top:bottom, left:right]
-        row = np.stack(footprint.columns, 1)[k]
         np.maximum(window, _coverage(row, *_cell_centers(left, right, top, bottom)), out=window)
     return coverage
 
@@ -50,9 +50,10 @@ def draw_balance(footprint: RotatedBoxes, shape: tuple[int, int]) -> np.ndarray:
     Without them, the outline of a shape of 20 cells would count as nothing beside one of 2,000.
     """
     balance = np.ones((1, *shape), np.float32)
+    across, down = footprint.extents
     for k in range(len(footprint)):
-        left, right = _span(footprint.extents[0], k, shape[1], SURROUNDINGS)
-        top, bottom = _span(footprint.extents[1], k, shape[0], SURROUNDINGS)
+        left, right = _span(across, k, shape[1], SURROUNDINGS)
+        top, bottom = _span(down, k, shape[0], SURROUNDINGS)
         balance[0, top:bottom, left:right] += OBJECT_CELLS / max((right - left) * (bottom - top), 1)
     return balance
 

@@ -78,10 +78,12 @@ class Masks:
         return Masks(self.start[runs], self.length[runs], offsets, self.shape)
 
     def concat(self, other: Masks) -> Masks:
-        """These masks followed by the others, over images of the same shape."""
-        offsets = np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]])
-        start, length = np.concatenate([self.start, other.start]), np.concatenate([self.length, other.length])
-        return Masks(start, length, offsets, self.shape)
+        """These masks followed by the others; of two shapes of images, over images that hold both."""
+        shape = max(self.shape[0], other.shape[0]), max(self.shape[1], other.shape[1])
+        one, two = self.on_canvas(shape), other.on_canvas(shape)
+        offsets = np.concatenate([one.offsets, two.offsets[1:] + one.offsets[-1]])
+        start, length = np.concatenate([one.start, two.start]), np.concatenate([one.length, two.length])
+        return Masks(start, length, offsets, shape)
 
     def as_json(self) -> list[str]:
         """Each mask as the pairs of start and length, counted from 1, of its runs."""
@@ -103,9 +105,24 @@ class Masks:
         """The same masks over images enlarged to this shape to the right and below."""
         if shape == self.shape:
             return self
-        mask, address = self.pixels()
-        column, row = np.divmod(address, self.shape[0])
-        return Masks.from_pixels(mask, column * shape[0] + row, len(self), shape)
+        column, top, bottom, offsets = self.by_column()
+        start, length = column * shape[0] + top, bottom - top
+        begins = np.append(True, start[1:] != (start + length)[:-1])[: len(start)]
+        begins[offsets[:-1][offsets[:-1] < len(start)]] = True
+        joined = np.flatnonzero(begins)
+        length = np.add.reduceat(length, joined) if len(joined) else length
+        return Masks(start[joined], length, np.searchsorted(joined, offsets), shape)
+
+    def by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The runs split where they continue in the next column: column, top and row below each, and their offsets."""
+        height, end = self.shape[0], self.start + self.length
+        first = self.start // height
+        count = (end - 1) // height + 1 - first
+        run, step = _enumerate_each(count)
+        column = first[run] + step
+        top = np.maximum(self.start[run] - column * height, 0)
+        bottom = np.minimum(end[run] - column * height, height)
+        return column, top, bottom, np.append(0, np.cumsum(count))[self.offsets]
 
     def clip(self, size: np.ndarray) -> tuple[Masks, np.ndarray]:
         """All masks, unchanged: their pixels are those of an image."""

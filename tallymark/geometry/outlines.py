@@ -18,11 +18,9 @@ def outlines(masks: Masks, mask: int) -> list[Polygon]:
     """The polygons of one mask, one for each part; parts that touch at a corner only are two."""
     from scipy.ndimage import label  # it takes a quarter of the start of `predict`, which writes no outlines mostly
 
-    bounds = masks.bounds
     if not masks.area[mask]:
         return []
-    left, top = int(bounds.first[mask]), int(bounds.upper[mask])
-    filled = _crop(masks, mask)
+    filled, left, top = masks.crop(mask)
     part, _ = label(filled)
     outer: dict[int, Ring] = {}
     holes: dict[int, list[Ring]] = {}
@@ -52,18 +50,6 @@ def as_one_ring(polygons: list[Polygon]) -> Ring:
     return np.concatenate([rings[0], *joined, *([start] if joined else [])])
 
 
-def _crop(masks: Masks, mask: int) -> np.ndarray:
-    """The pixels of one mask within its bounds, as (height, width)."""
-    bounds, height = masks.bounds, masks.shape[0]
-    rows = int(bounds.lower[mask] - bounds.upper[mask])
-    columns = int(bounds.last[mask] + 1 - bounds.first[mask])
-    _, address = masks.take(np.array([mask])).pixels()
-    column, row = np.divmod(address, height)
-    filled = np.zeros((rows, columns), bool)
-    filled[row - bounds.upper[mask], column - bounds.first[mask]] = True
-    return filled
-
-
 def _rings(part: np.ndarray) -> list[tuple[Ring, int]]:
     """The closed lines around the parts in an image with an empty margin, and the number of the part of each.
 
@@ -80,8 +66,9 @@ def _rings(part: np.ndarray) -> list[tuple[Ring, int]]:
         begins = zip(*(side.tolist() for side in sides), strict=True)
         steps |= {(at_x, at_y, direction): (own_y, own_x) for at_x, at_y, own_x, own_y in begins}
     rings = []
-    while steps:
-        start, inside = next(iter(steps.items()))
+    for start, inside in list(steps.items()):
+        if start not in steps:
+            continue  # another line went through it
         x, y, direction = start
         corners = []
         while True:

@@ -37,7 +37,7 @@ def fit_rectangles(masks: Masks) -> RotatedBoxes:
     and is accurate to fractions of a pixel for masks of rectangles. The minimum-area bounding rectangle is better for
     masks with missing parts.
     """
-    columns = _columns_of(masks)
+    columns = _Columns(*masks.by_column())
     fits = [_fit_moments(masks, columns), _fit_bounding(masks, columns)]
     ious = [_refilled_iou(masks, fit) for fit in fits]
     second = ious[1] > ious[0]
@@ -84,18 +84,6 @@ class _Columns:
         filled = np.flatnonzero(length > 0)
         offsets = np.searchsorted(filled, self.offsets)
         return Masks(self.column[filled] * shape[0] + self.top[filled], length[filled], offsets, shape)
-
-
-def _columns_of(masks: Masks) -> _Columns:
-    """The runs of masks, split where they continue in the next column."""
-    height = masks.shape[0]
-    end = masks.start + masks.length
-    first, stop = masks.start // height, (end - 1) // height + 1
-    run, column = _enumerate_ranges(first, stop)
-    top = np.maximum(masks.start[run] - column * height, 0)
-    bottom = np.minimum(end[run] - column * height, height)
-    before = np.concatenate([[0], np.cumsum(stop - first)])
-    return _Columns(column, top, bottom, before[masks.offsets])
 
 
 def _columns_in(rectangles: RotatedBoxes, shape: tuple[int, int]) -> _Columns:

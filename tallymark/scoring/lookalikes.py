@@ -23,13 +23,14 @@ def lookalikes(confusions: Confusions, least_share: float = LEAST_SHARE) -> pl.D
     classes: the names, the class with most confused items first. items: with one of these labels. confused: items that
     are taken for another class of the group. share: of the items.
     """
+    labelled = confusions.label[confusions.label >= 0]  # also where nothing was predicted
     known = (confusions.label >= 0) & (confusions.predicted >= 0)
     label, predicted = confusions.label[known], confusions.predicted[known]
-    used = np.unique(np.concatenate([label, predicted]))
+    used = np.unique(np.concatenate([labelled, predicted]))
     count = len(used)
     pairs = np.searchsorted(used, label) * count + np.searchsorted(used, predicted)
     taken = np.bincount(pairs, minlength=count * count).reshape(count, count)
-    items = np.bincount(np.searchsorted(used, confusions.label[confusions.label >= 0]), minlength=count)
+    items = np.bincount(np.searchsorted(used, labelled), minlength=count)
     rows = []
     for group in _groups(taken, items, least_share):
         inside = taken[np.ix_(group, group)]

@@ -13,7 +13,7 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import unique_items
 from tallymark.geometry import Events
 from tallymark.io.tables import Table, number_text, write_table
-from tallymark.submission.table_checks import read_ids
+from tallymark.submission.table_checks import read_ids, read_numbers
 
 NAMES = ("clip_name", "clip", "filename")
 """Columns with the name of a clip, of which the first one counts."""
@@ -54,9 +54,7 @@ def read_clip_probabilities(table: Table, problems: Problems) -> Annotations[Eve
     """The clips of a table, each with one event, whose score is the probability that there is any."""
     table, ids = read_ids(table, _column(table.header, NAMES) or "", problems)
     column = _column(table.header, PROBABILITIES) or ""
-    values = table.text(column).cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    bad = np.flatnonzero(~np.isfinite(values))
-    table.report(problems, "not_a_number", bad, column, "a finite number", "write a plain decimal number", ids=ids)
+    values = read_numbers(table, column, ids, ("a finite number", "write a plain decimal number"), problems)
     _report_duplicates(table, ids, problems)
     items, item = unique_items(ids, table.line)
     return Annotations.from_rows(items, item, Events.somewhere(len(item)), score=np.nan_to_num(values), line=table.line)

@@ -74,7 +74,7 @@ def require_columns(table: Table, columns: Sequence[str], problems: Problems, *,
 
 
 def read_numbers(table: Table, column: str, ids: pl.Series, wanted: tuple[str, str], problems: Problems) -> np.ndarray:
-    """A column of finite numbers; other cells are reported, and nan. wanted: what is expected, and the remedy."""
+    """A column of numbers; cells without a finite one are reported. wanted: what is expected, and the remedy."""
     values = table.text(column).cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
     table.report(problems, "not_a_number", np.flatnonzero(~np.isfinite(values)), column, *wanted, ids=ids)
     return values

@@ -48,6 +48,17 @@ def test_masks_are_scaled_by_one_factor() -> None:
         scaled.scale(np.ones(1))
 
 
+def test_masks_over_images_of_two_shapes_are_put_together_on_one_that_holds_both() -> None:
+    rng = np.random.default_rng(0)
+    for shape, other in (((4, 9), (7, 5)), ((7, 5), (4, 9)), ((4, 5), (4, 9)), ((6, 6), (6, 6)), ((1, 1), (5, 8))):
+        several = [[rng.random(size) < share for share in (0.3, 0.8, 0.0, 1.0)] for size in (shape, other)]
+        both = Masks.of(several[0], shape).concat(Masks.of(several[1], other))
+        assert both.shape == (max(shape[0], other[0]), max(shape[1], other[1]))
+        wanted = [np.pad(one, [(0, whole - own) for whole, own in zip(both.shape, one.shape, strict=True)])
+                  for one in (*several[0], *several[1])]  # fmt: skip
+        assert both.as_json() == Masks.of(wanted, both.shape).as_json()
+
+
 def test_a_mask_is_cropped_to_its_bounding_box() -> None:
     bitmap = np.zeros((6, 8), bool)
     bitmap[2:5, 3] = bitmap[4, 3:6] = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tallymark.data.items import Items
 from tallymark.detector.mask_coder import canvas_shape
 from tallymark.geometry import Boxes, Events, Masks, RotatedBoxes
 from tallymark.inference.candidates import Candidates, concat_candidates
-from tallymark.inference.postprocess import postprocess
+from tallymark.inference.postprocess import postprocess, postprocess_parts
 from tallymark.modalities.audio.recipe import AudioRecipe
 from tallymark.modalities.image.recipe import ImageRecipe
 
@@ -137,6 +138,25 @@ def test_masks_of_images_of_several_sizes_lie_on_one_canvas() -> None:
     assert [side.max() for side in second] == [26, 99]
     assert [side.max() for side in third] == [59, 35]
     assert canvas_shape(np.array([UNREADABLE] * 4)) == (1, 1)
+
+
+@pytest.mark.parametrize("first", [(100.0, 50.0), (40.0, 30.0), UNREADABLE])
+def test_masks_of_parts_with_images_of_other_sizes_lie_on_one_canvas(first: tuple[float, float]) -> None:
+    rectangles = RotatedBoxes.of(np.array([[10, 8, 12, 4, 0], [30, 55, 12, 20, 0]]))
+    item = [1, 1] if first is UNREADABLE else [0, 1]
+    candidates = candidates_of(rectangles, item, [0.9, 0.7], size=(first, (40.0, 60.0)))
+
+    class Stored:
+        """Candidates on disk, whose parts are loaded one after the other."""
+
+        items = candidates.items
+
+        def parts(self) -> Iterator[Candidates]:
+            yield from (candidates.select(np.array([at])) for at in range(2))
+
+    whole, parts = postprocess(candidates, MASKS).shapes, postprocess_parts(Stored(), MASKS, ()).shapes
+    assert parts.shape == whole.shape
+    assert parts.as_json() == whole.as_json()
 
 
 def test_unreadable_images_have_no_predictions() -> None:

@@ -55,3 +55,8 @@ def test_without_confusions_there_are_no_groups() -> None:
     assert lookalikes(confusions({(0, 0): 5})).is_empty()
     assert lookalikes(confusions({(0, 0): 5, (1, 1): 5})).is_empty()
     assert lookalikes(confusions({(0, -1): 5, (-1, 1): 5})).is_empty()
+
+
+def test_a_class_none_of_whose_items_has_a_prediction_counts_for_no_other_class() -> None:
+    rows = {(0, 0): 80, (0, 2): 20, (1, -1): 50, (2, 2): 90, (2, 0): 10, (3, -1): 7}
+    assert lookalikes(confusions(rows)).rows() == [(["0", "2"], 200, 30, 0.15)]

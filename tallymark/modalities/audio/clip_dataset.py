@@ -50,7 +50,7 @@ class ClipDataset(AudioDataset):
         What is cut off varies, so that neither the fading at the ends of a clip nor its length tells where a call is.
         """
         level = self.load_spectrogram(clip)
-        time = self.frame[self.item == clip]
+        time = self.calls_in(clip)
         length = level.shape[1]
         trim = round(MAX_TRIM / self.recipe.hop_seconds)
         half = (CALL_SECONDS / 2 + CALL_MARGIN) / self.recipe.hop_seconds

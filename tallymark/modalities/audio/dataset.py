@@ -54,6 +54,8 @@ class AudioDataset(CachedDataset[np.ndarray]):
         self.readable = np.flatnonzero(self.frames >= 1)
         if not len(self.readable):
             raise BadInput(self.problems)
+        shares = np.cumsum(self.frames[self.readable] / self.frames.sum())
+        self._shares = shares / shares[-1]  # of all frames, up to the end of each readable recording
         frame = self.event_frames()
         kept = self.frames[self.truth.item] > frame
         self.item = self.truth.item[kept]
@@ -95,8 +97,7 @@ class AudioDataset(CachedDataset[np.ndarray]):
         if rng.random() < self.recipe.hard_negatives and len(hard_negatives):
             recording, frame = hard_negatives[int(rng.integers(len(hard_negatives)))]
             return Position(int(recording), float(frame))
-        share = self.frames[self.readable] / self.frames.sum()
-        recording = int(self.readable[rng.choice(len(self.readable), p=share)])
+        recording = int(self.readable[self._shares.searchsorted(rng.random(), "right")])
         return Position(recording, float(rng.uniform(0, self.frames[recording])))
 
     def cut_around(self, rng: np.random.Generator, position: Position) -> tuple[np.ndarray, np.ndarray]:
@@ -105,9 +106,14 @@ class AudioDataset(CachedDataset[np.ndarray]):
         start = int(position.frame - rng.uniform(0.1, 0.9) * self.width)
         start = int(np.clip(start, 0, max(whole.shape[1] - self.width, 0)))
         clip = whole[:, start : start + self.width].astype(np.float32)
-        time = self.frame[self.item == position.recording] - start
+        time = self.calls_in(position.recording) - start
         time = time[(time >= 0) & (time < self.width)]
         return np.pad(clip, ((0, 0), (0, self.width - clip.shape[1]))), time
+
+    def calls_in(self, recording: int) -> np.ndarray:
+        """The times of the calls in a recording, in frames."""
+        first, last = self.item.searchsorted((recording, recording + 1))
+        return self.frame[first:last]
 
     def call(self, number: int) -> tuple[np.ndarray, float]:
         """The spectrogram of a call with a margin, and the frame of its centre therein."""

@@ -15,6 +15,7 @@ import numpy as np
 from tallymark.geometry import Cuboids
 from tallymark.geometry.points_in_boxes import in_cuboid, points_in_cuboids
 from tallymark.geometry.rotated_boxes import intersection_area
+from tallymark.modalities.lidar.bev import select_points
 from tallymark.modalities.lidar.recipe import LidarRecipe
 
 GROUND_MARGIN = 2.0
@@ -27,6 +28,8 @@ MAX_LIFT = 1.5
 """Metres that a pasted object may be lifted or lowered; a larger difference is a roof or a pit."""
 MIN_GAP = 0.1
 """Metres between a pasted cuboid and any other."""
+EDGE = 0.1
+"""Metres beyond the edge of a crop in which points are kept."""
 MAX_OBSTACLE_POINTS = 10
 """Points above the ground in a pasted cuboid; more are a wall, a tree or an unlabelled car."""
 
@@ -35,6 +38,7 @@ MAX_OBSTACLE_POINTS = 10
 class PointCloud:
     """Points (n, 5 or more) float32 of x, y, z, intensity, seconds before the sample, and painted columns.
 
+    Column by column in memory they are augmented in less time, which is how the functions here leave them.
     cuboids, label: the cuboids, and the class of each.
     """
 
@@ -58,30 +62,31 @@ def augment_cloud(rng: np.random.Generator, cloud: PointCloud, recipe: LidarReci
     matrix = np.array([[cos, -sin], [sin, cos]]) @ np.diag([flip_x, flip_y])
     if recipe.point_dropout:
         kept = rng.random(len(cloud.points)) >= rng.uniform(0, recipe.point_dropout)
-        cloud = replace(cloud, points=cloud.points.compress(kept, axis=0))  # four times as fast as an index
+        cloud = replace(cloud, points=select_points(cloud.points, kept))
     return transform_cloud(cloud, matrix, scale)
 
 
 def transform_cloud(cloud: PointCloud, matrix: np.ndarray, scale: float = 1.0, lift: float = 0.0) -> PointCloud:
     """The cloud under a (2, 2) matrix that rotates or reflects x and y, then scaled, then lifted by metres."""
-    points = cloud.points.copy()
-    points[:, 0], points[:, 1] = (points[:, :2] @ (scale * matrix.T).astype(np.float32)).T
-    points[:, 2] = points[:, 2] * np.float32(scale) + np.float32(lift)
+    columns = np.array(cloud.points.T, order="C")
+    columns[:2] = (scale * matrix).astype(np.float32) @ columns[:2]
+    columns[2] = columns[2] * np.float32(scale) + np.float32(lift)
     old = cloud.cuboids
     x, y = scale * matrix @ np.stack([old.x, old.y])
     # The heading is transformed as a direction, because a reflection reverses its angle.
     along, across = matrix @ np.stack([np.cos(old.yaw), np.sin(old.yaw)])
     width, length, height = (side * scale for side in (old.width, old.length, old.height))
     moved = Cuboids(x, y, old.z * scale + lift, width, length, height, np.arctan2(across, along))
-    return PointCloud(points, moved, cloud.label)
+    return PointCloud(columns.T, moved, cloud.label)
 
 
 def crop_cloud(
     rng: np.random.Generator, cloud: PointCloud, recipe: LidarRecipe, half: float, label: int | None = None
 ) -> PointCloud:
-    """The cloud moved so that a random crop within `bev_range`, of `half` metres to each side, is around the origin.
+    """The points of a random crop within `bev_range`, of `half` metres to each side, and all cuboids.
 
-    An object lies in its middle half, of class `label` if there is any.
+    They are moved so that the middle of the crop is at the origin. An object lies in its middle half, of class `label`
+    if there is any. Points a little beyond the edge are kept: the grid decides which cell they are in.
     """
     most = recipe.bev_range - half
     old = cloud.cuboids
@@ -93,8 +98,10 @@ def crop_cloud(
         one = int(chosen[rng.integers(len(chosen))])
         middle += (old.x[one], old.y[one])
     x, y = np.clip(middle, -most, most).tolist()
-    points = cloud.points.copy()
-    points[:, :2] -= np.array([x, y], np.float32)
+    moved = [cloud.points[:, axis] - np.float32(by) for axis, by in enumerate((x, y))]
+    kept = np.maximum(np.abs(moved[0]), np.abs(moved[1])) <= half + EDGE
+    points = select_points(cloud.points, kept)
+    points[:, 0], points[:, 1] = (column[kept] for column in moved)
     return PointCloud(points, replace(old, x=old.x - x, y=old.y - y), cloud.label)
 
 
@@ -103,7 +110,7 @@ def concat_clouds(clouds: Sequence[PointCloud]) -> PointCloud:
     cuboids = clouds[0].cuboids
     for cloud in clouds[1:]:
         cuboids = cuboids.concat(cloud.cuboids)
-    points = np.concatenate([cloud.points for cloud in clouds])
+    points = np.concatenate([cloud.points.T for cloud in clouds], axis=1).T
     label = np.concatenate([cloud.label for cloud in clouds])
     return PointCloud(points, cuboids, label)
 
@@ -130,7 +137,7 @@ class ObjectBank:
         counts_by_class: dict[int, int] = {}
         for cloud in clouds:
             point, cuboid = points_in_cuboids(cloud.points, cloud.cuboids)
-            x, y = cloud.points[:, :2].T.copy()
+            x, y = cloud.points[:, 0], cloud.points[:, 1]
             counts = np.bincount(cuboid, minlength=len(cloud.cuboids))
             starts = np.cumsum(counts) - counts
             for index in np.flatnonzero(counts >= max(least, 1)).tolist():
@@ -157,7 +164,7 @@ class ObjectBank:
         obstacle is, or where no ground is visible. Points of the cloud inside its cuboid are removed.
         """
         remaining = np.ones(len(cloud.points), bool)
-        x, y = cloud.points[:, :2].T.copy()
+        x, y = cloud.points[:, 0], cloud.points[:, 1]
         cuboids = cloud.cuboids
         pasted: list[PointCloud] = []
         for _ in range(recipe.gt_paste if len(self) else 0):
@@ -182,7 +189,7 @@ class ObjectBank:
             pasted.append(one)
         if not pasted:
             return cloud
-        return concat_clouds([replace(cloud, points=cloud.points.compress(remaining, axis=0)), *pasted])
+        return concat_clouds([replace(cloud, points=select_points(cloud.points, remaining)), *pasted])
 
 
 def _rotate_to(one: PointCloud, bearing: float) -> PointCloud:

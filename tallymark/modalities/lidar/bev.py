@@ -55,6 +55,11 @@ class BEVGrid:
         return self.height_bins + EXTRA_CHANNELS + self.painted
 
 
+def select_points(points: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """The points (n, columns) where `kept` is true, column by column in memory, as they are used."""
+    return points.T.take(np.flatnonzero(kept), axis=1).T
+
+
 def bin_points(points: np.ndarray, grid: BEVGrid) -> np.ndarray:
     """A grid (side, side, channels) in float32 of points (n, 5 or more): x, y, z, intensity, seconds before the sample.
 

@@ -15,7 +15,7 @@ from tallymark.geometry.poses import transform_cuboids
 from tallymark.modalities.dataset import CachedDataset
 from tallymark.modalities.lidar.augmentation import ObjectBank, PointCloud, augment_cloud, crop_cloud
 from tallymark.modalities.lidar.recipe import LidarRecipe
-from tallymark.modalities.lidar.sweeps import ALL_ROUND, bev_grid, bev_input, in_field_of_view, read_scan
+from tallymark.modalities.lidar.sweeps import ALL_ROUND, bev_grid, bev_input, cut_field_of_view, read_scan
 from tallymark.modalities.sample import Sample
 
 BANK_ITEMS = 400
@@ -62,7 +62,7 @@ class LidarDataset(CachedDataset[PointCloud]):
         scan = read_scan(self.catalog, item, self.recipe)
         rows = np.arange(self.truth.offsets[item], self.truth.offsets[item + 1])
         cuboids = transform_cuboids(self.truth.shapes.take(rows), scan.pose.inverse())
-        points = scan.points[in_field_of_view(scan.points, self.recipe.fov_degrees)]
+        points = cut_field_of_view(scan.points, self.recipe.fov_degrees)
         visible = np.flatnonzero(count_points_in_cuboids(points, cuboids) > 0)
         return PointCloud(points, cuboids.take(visible), self.labels[rows[visible]])
 

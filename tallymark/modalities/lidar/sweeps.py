@@ -12,7 +12,7 @@ from tallymark.detector.strides import BLOCK
 from tallymark.geometry.poses import Poses
 from tallymark.io.lidar import read_sweep
 from tallymark.modalities.base import path_of
-from tallymark.modalities.lidar.bev import BEVCanvas, BEVGrid, bin_points, pillar_points
+from tallymark.modalities.lidar.bev import BEVCanvas, BEVGrid, bin_points, pillar_points, select_points
 from tallymark.modalities.lidar.painting import paint, painted_columns
 from tallymark.modalities.lidar.recipe import LidarRecipe
 
@@ -47,9 +47,11 @@ def read_scan(catalog: Catalog, item: int, recipe: LidarRecipe = PLAIN) -> Scan:
         points = catalog.drive.points(item, recipe.sweeps, "ego")
         return Scan(paint(points, catalog.drive, item, recipe), catalog.drive.ego_pose(item))
     points = read_sweep(path_of(catalog, item))
-    points = points[np.isfinite(points[:, :3]).all(axis=1)]
-    ground = estimate_ground_height(points)
-    own = np.column_stack([points[:, :4], np.zeros(len(points))]).astype(np.float32)
+    if not np.isfinite(points).all():
+        points = points[np.isfinite(points[:, :3]).all(axis=1)]
+    own = np.zeros((5, len(points)), np.float32).T  # column by column, as they are used
+    own[:, :4] = points[:, :4]
+    ground = estimate_ground_height(own)
     own[:, 2] -= ground
     return Scan(paint(own, None, item, recipe), Poses.of(UPRIGHT, (0, 0, ground)))
 
@@ -86,10 +88,15 @@ def bev_input(
     canvas: of the recipe's grid, to draw height bins on where the result is used before the next call.
     """
     grid = bev_grid(recipe)
-    points = points if recipe.fov_degrees >= ALL_ROUND else points[in_field_of_view(points, recipe.fov_degrees)]
+    points = cut_field_of_view(points, recipe.fov_degrees)
     if recipe.bev_encoder == "bins":
         return bin_points(points, grid) if canvas is None else canvas.draw(points)
     return pillar_points(points, grid, recipe.max_points, rng)[:, None]
+
+
+def cut_field_of_view(points: np.ndarray, degrees: float) -> np.ndarray:
+    """The points in a field of view; all of them if it is all around: rounding can put an angle above 180."""
+    return points if degrees >= ALL_ROUND else select_points(points, in_field_of_view(points, degrees))
 
 
 def in_field_of_view(points: np.ndarray, degrees: float) -> np.ndarray:
@@ -100,13 +107,14 @@ def in_field_of_view(points: np.ndarray, degrees: float) -> np.ndarray:
 
 def estimate_ground_height(points: np.ndarray) -> float:
     """The most common height of the lowest point in each square metre near the lidar; 0 without any points."""
-    near = points[(np.abs(points[:, :2]) < GROUND_RANGE).all(axis=1)]
+    near = np.flatnonzero(np.maximum(np.abs(points[:, 0]), np.abs(points[:, 1])) < GROUND_RANGE)
     if not len(near):
         return 0.0
-    row, column = np.floor(near[:, :2] + GROUND_RANGE).astype(np.int64).T
     side = int(2 * GROUND_RANGE)
+    places = (np.floor(points[near, axis] + GROUND_RANGE).astype(np.int64) for axis in (0, 1))
+    row, column = (np.minimum(place, side - 1) for place in places)  # a sum can round up
     lowest = np.full(side**2, np.inf)
-    np.minimum.at(lowest, row * side + column, near[:, 2])
+    np.minimum.at(lowest, row * side + column, points[near, 2].astype(float))  # of one type it is far faster
     lowest = lowest[np.isfinite(lowest)]
     level = np.floor(lowest / GROUND_STEP)
     levels, count = np.unique(level, return_counts=True)

@@ -19,10 +19,12 @@ from tallymark.modalities.lidar.augmentation import (
     _collides,
     augment_cloud,
     concat_clouds,
+    crop_cloud,
     expand,
     transform_cloud,
 )
 from tallymark.modalities.lidar.recipe import LidarRecipe
+from tallymark.modalities.lidar.sweeps import bev_input
 
 STILL = LidarRecipe().replace(rotate_degrees=0, scale_jitter=1, hflip=0, vflip=0, point_dropout=0, gt_paste=0)
 """A recipe that changes nothing."""
@@ -257,3 +259,19 @@ def test_cuboids_collide_where_their_footprints_intersect(seed: int) -> None:
         one, rest = others.take(np.array([index])), others.take(np.delete(np.arange(40), index))
         footprint = expand(one, MIN_GAP).ground.take(np.zeros(39, np.int64))
         assert _collides(one, rest) == bool((intersection_area(footprint, rest.ground) > 0).any())
+
+
+def test_points_beyond_a_crop_make_no_difference_to_its_grid() -> None:
+    """Without them, the grid is that of all the points moved as the crop is."""
+    rng = np.random.default_rng(2)
+    cuboids = Cuboids.of(np.array([[0, 0, 0, 2, 4, 1, 0], [20, -15, 0, 2, 4, 1, 0]]))
+    points = np.zeros((20_000, 5), np.float32)
+    points[:, :2] = rng.uniform(-32, 32, (len(points), 2)).round(2)  # many on the edges of cells
+    points[:, 2] = rng.uniform(-2, 4, len(points))
+    recipe = LidarRecipe().replace(bev_range=32, voxel_size=0.25)
+    view = recipe.replace(bev_range=8)
+    for seed in range(20):
+        crop = crop_cloud(np.random.default_rng(seed), PointCloud(points, cuboids, np.zeros(2)), recipe, 8)
+        moved = points + np.array([crop.cuboids.x[0], crop.cuboids.y[0], 0, 0, 0], np.float32)
+        assert len(crop.points) < len(points) / 4
+        np.testing.assert_array_equal(bev_input(crop.points, view), bev_input(moved, view))

@@ -22,6 +22,7 @@ from tallymark.inference.metadata import ModelMetadata
 from tallymark.inference.pipeline import Model, ensemble, infer
 from tallymark.inference.predictor import Predictor
 from tallymark.inference.session import Session
+from tallymark.io.lidar import read_sweep
 from tallymark.modalities.lidar.augmentation import crop_cloud
 from tallymark.modalities.lidar.dataset import LidarDataset
 from tallymark.modalities.lidar.recipe import LidarRecipe
@@ -96,6 +97,15 @@ def test_cuboids_without_points_are_dropped(catalog: Catalog) -> None:
         hidden += int((count_points_in_cuboids(scan.points, own) == 0).sum())
     assert kept + hidden == len(truth)
     assert kept > hidden
+
+
+def test_all_round_points_straight_behind_are_kept(tmp_path: Path) -> None:
+    """Their angle in single precision is above 180 degrees."""
+    catalog = kitti(tmp_path)
+    behind = np.array([[-10, 0, -1.7, 0.3], [-20, -1e-7, -1.7, 0.3]])
+    points = np.concatenate([read_sweep(catalog.path(0))[:, :4], behind])
+    put_sweep(tmp_path / "training/velodyne/000001.bin", points)
+    assert len(LidarDataset(catalog, STILL).load_cloud(0).points) == len(points)
 
 
 def test_class_balance_draws_rare_classes_more_often(catalog: Catalog) -> None:
@@ -258,7 +268,10 @@ def test_a_crop_is_placed_on_an_object(catalog: Catalog, label: int | None) -> N
         moved = crop_cloud(np.random.default_rng(seed), cloud, STILL, 8, label)
         x, y = cloud.cuboids.x[0] - moved.cuboids.x[0], cloud.cuboids.y[0] - moved.cuboids.y[0]
         assert max(abs(x), abs(y)) <= 32 - 8 + 1e-9
-        np.testing.assert_allclose(moved.points[:, :2] + (x, y), cloud.points[:, :2], atol=1e-4)
+        inside = (np.abs(cloud.points[:, :2] - (x, y)) <= 8).all(axis=1)
+        shown = (np.abs(moved.points[:, :2]) <= 8).all(axis=1)
+        np.testing.assert_allclose(moved.points[shown, :2] + (x, y), cloud.points[inside, :2], atol=1e-4)
+        assert np.abs(moved.points[:, :2]).max() <= 8.1
         near = np.maximum(np.abs(moved.cuboids.x), np.abs(moved.cuboids.y)) < 8
         assert (near & (True if label is None else cloud.label == label)).any()
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tallymark.modalities.lidar.recipe import LidarRecipe
-from tallymark.modalities.lidar.sweeps import bev_input, estimate_ground_height, in_field_of_view
+from tallymark.modalities.lidar.sweeps import GROUND_RANGE, bev_input, estimate_ground_height, in_field_of_view
 
 
 def test_a_point_far_below_the_ground_does_not_count() -> None:
@@ -23,6 +23,15 @@ def test_the_ground_is_below_what_stands_on_it() -> None:
     roof = np.column_stack([rng.uniform(-1, 1, (9000, 2)), np.full(9000, 0.4)])  # its own, hit by most of the beams
     assert estimate_ground_height(np.concatenate([road, roof])) == pytest.approx(-1.9, abs=0.1)
     assert estimate_ground_height(np.empty((0, 4))) == 0
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_ground_is_estimated_with_a_point_at_the_very_edge_of_its_range(axis: int) -> None:
+    """In single precision, 25 m more than the number just below 25 are 50."""
+    points = np.full((9, 4), 24.5, np.float32)
+    points[:, 2] = -1.9
+    points[-1, axis] = np.nextafter(np.float32(GROUND_RANGE), np.float32(0))
+    assert estimate_ground_height(points) == pytest.approx(-1.9)
 
 
 def test_a_field_of_view_leaves_points_ahead() -> None:
