@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tallymark.api.corrections import correct_catalog, read_files
 from tallymark.api.data import PathLike, read
 from tallymark.api.leave_one_out import choose_folds
-from tallymark.api.train import changed_preset, require_packages
+from tallymark.api.train import changed_preset, check_minutes, require_packages
 from tallymark.core.registry import challenge
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def dry_run(
     minutes: float | None = None,
     threads: int | None = None,
     exclude: PathLike | None = None,
+    corrections: Sequence[PathLike] = (),
     extra_data: Sequence[PathLike] = (),
     fold_table: PathLike | None = None,
     rule_options: Mapping[str, Any] | None = None,
@@ -41,7 +43,9 @@ def dry_run(
     what = challenge(name)
     given = dict(rule_options or {})
     chosen = changed_preset(name, preset, recipe)
-    catalog = read(name, folder, exclude=exclude, **given).with_media()
+    check_minutes(minutes)
+    reviews = read_files(what, corrections)
+    catalog, _ = correct_catalog(what, read(name, folder, exclude=exclude, **given).with_media(), reviews)
     folds, chosen = choose_folds(catalog, chosen, recipe, fold_table)
     also = [read(name, path, **given).with_media() for path in extra_data]
     classes = catalog.with_truth().truth.classes

@@ -96,9 +96,7 @@ def train(
     given = dict(rule_options or {})
     chosen = changed_preset(name, preset, recipe)
     check_gsd(gsd)
-    if minutes is not None and not minutes > 0:
-        remedy = "give e.g. 10, or leave it out"
-        raise BadInput(Problem("bad_option", "train", f"minutes={minutes:g}", "a number above 0", remedy))
+    check_minutes(minutes)
     reviews = read_files(what, corrections)
     catalog = read(name, folder, exclude=exclude, **given).with_media()
     catalog, annotated = correct_catalog(what, catalog, reviews)
@@ -166,6 +164,13 @@ def require_packages(*packages: str) -> None:
     if missing:
         found, remedy = f"no {' and no '.join(missing)}", "pip install 'tallymark[train]'"
         raise BadInput(Problem("not_installed", "training", found, "the packages that training needs", remedy))
+
+
+def check_minutes(minutes: float | None) -> None:
+    """Refuse a time budget that is not above 0."""
+    if minutes is not None and not minutes > 0:
+        remedy = "give e.g. 10, or leave it out"
+        raise BadInput(Problem("bad_option", "train", f"minutes={minutes:g}", "a number above 0", remedy))
 
 
 def changed_preset(name: str, preset: str, changes: Options) -> Recipe:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tallymark.api.corrections import correct_catalog, read_files
 from tallymark.api.data import PathLike, read
 from tallymark.api.predictions import CLIPS, stored_candidates, write_held_out
 from tallymark.core.console import as_text, show_table
@@ -19,6 +20,7 @@ from tallymark.core.problems import BadInput, Problem, Problems, shorten
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge, challenge
 from tallymark.data.annotations import Annotations
+from tallymark.data.corrections import Corrections
 from tallymark.detector.coders import CODERS
 from tallymark.geometry import Geometry
 from tallymark.inference.candidate_files import StoredCandidates, write_candidates
@@ -112,6 +114,7 @@ def tune(
     *,
     data: PathLike | None = None,
     exclude: PathLike | None = None,
+    corrections: Sequence[PathLike] = (),
     write: bool = False,
     rule_options: Mapping[str, object] | None = None,
     **recipe: object,
@@ -123,6 +126,7 @@ def tune(
     run: the folder of a training, which has the candidates of its held-out items.
     data: the data set that it was trained on, for the truth; by default where it was then.
     exclude: a CSV list of items and objects to ignore, as the training was given it.
+    corrections: files that a review page saved; those that the training was given are asked for.
     write: put the tuned settings into the run: its models, tuning, score and held-out predictions. Without it, nothing
         is changed.
     recipe: post-processing fields that are given, and not tuned, e.g. `fusion="wbf"` or `score_threshold=0.3`.
@@ -138,7 +142,9 @@ def tune(
     parse_options(what.rule_options, given)
     own = stored.metadata.recipe
     chosen = _changed(own, recipe)
-    truth, rule = _truth(what, folder, data, exclude, stored, given)
+    reviews = read_files(what, corrections)
+    _refuse_missing(folder, reviews)
+    truth, rule = _truth(what, folder, data, exclude, reviews, stored, given)
     numbers = np.zeros(len(truth.items), int) if stored.fold is None else stored.fold
     rows = [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
     parts = [stored.candidates.select(index) for index in rows]
@@ -165,6 +171,18 @@ def _stored(run: Run) -> StoredCandidates:
     return problems.checked(stored_candidates(None, path, problems))
 
 
+def _refuse_missing(run: Run, reviews: Sequence[Corrections]) -> None:
+    """Refuse to tune without corrections that the training was given: its held-out items had another truth."""
+    stated = run.facts.get("corrections")
+    recorded = [one for one in stated if isinstance(one, dict)] if isinstance(stated, list) else []
+    given = {one.fingerprint for one in reviews}
+    missing = [str(one.get("file")) for one in recorded if one.get("sha256") not in given]
+    if missing:
+        expected, remedy = "the corrections of the training", f"give --corrections {missing[0]}, as it was then"
+        found = f"no {shorten(', '.join(missing))}" if not reviews else f"others than {shorten(', '.join(missing))}"
+        raise BadInput(Problem("no_corrections", str(run.folder), found, expected, remedy))
+
+
 def _changed(own: Recipe, changes: Mapping[str, object]) -> Recipe:
     """The recipe with the fields that are given; a `BadInput` for those that act before post-processing."""
     known = own.names_at("postprocessing")
@@ -183,6 +201,7 @@ def _truth(
     run: Run,
     data: PathLike | None,
     exclude: PathLike | None,
+    reviews: Sequence[Corrections],
     stored: StoredCandidates,
     given: Mapping[str, object],
 ) -> tuple[Annotations[Geometry], Rule]:
@@ -194,7 +213,7 @@ def _truth(
         raise BadInput(
             Problem("no_data", str(run.folder), found, "the truth of the held-out items", "give --data FOLDER")
         )
-    catalog = read(what.name, folder, exclude=exclude, **given)
+    catalog, _ = correct_catalog(what, read(what.name, folder, exclude=exclude, **given), reviews)
     truth = catalog.with_truth().truth
     items = stored.candidates.items
     missing = np.flatnonzero(truth.items.find(items.ids) < 0)

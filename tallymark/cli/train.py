@@ -87,7 +87,12 @@ def train(
         changes = changes_of(recipe, run_train) | ({"leave_one_out": True} if leave_one_out else {})
         if dry_run:
             from tallymark.api.dry_run import dry_run as measure
+            from tallymark.core.problems import BadInput, Problem
 
+            if pseudo is not None:
+                found, expected = "--pseudo with --dry-run", "a training on annotations alone"
+                remedy = "leave out one of the two: pseudo-labels would have to be predicted first"
+                raise BadInput(Problem("bad_option", "train", found, expected, remedy))
             measured = measure(
                 challenge,
                 folder,
@@ -95,6 +100,7 @@ def train(
                 minutes=minutes,
                 threads=threads,
                 exclude=exclude,
+                corrections=corrections or (),
                 extra_data=extra_data or (),
                 fold_table=folds,
                 rule_options=rule_options_of(rule, challenge),

@@ -10,6 +10,7 @@ import typer
 from tallymark.cli.options import (
     Exclude,
     Json,
+    Reviews,
     Rule,
     assignments_of,
     changes_of,
@@ -28,6 +29,7 @@ def tune(
     ] = None,
     data: Annotated[Path | None, typer.Option(help="The data set of the training. Default: where it was then.")] = None,
     exclude: Exclude = None,
+    corrections: Reviews = None,
     write: Annotated[
         bool, typer.Option("--write", help="Put the tuned settings into the run. Without it, nothing is changed.")
     ] = False,
@@ -46,6 +48,7 @@ def tune(
             run,
             data=data,
             exclude=exclude,
+            corrections=corrections or (),
             write=write,
             rule_options=assignments_of(rule),
             **changes_of(recipe, run_tune),

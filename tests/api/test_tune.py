@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -103,6 +104,29 @@ def test_bad_input_is_a_problem(run: Path, sets: Path, tmp_path: Path) -> None:
     (run / "environment.json").unlink()
     assert problem_of(run).kind == "no_data"
     assert tallymark.tune(run, data=sets / "wheat").after.value >= 0
+
+
+def test_corrections_of_the_training_are_asked_for(run: Path, sets: Path, tmp_path: Path) -> None:
+    truth = tallymark.read("wheat", sets / "wheat").with_truth().truth
+    held_out = pl.read_csv(run / "held_out.csv")["image_id"].to_list()
+    item = next(name for name in held_out if truth.counts[truth.items.find(pl.Series([name]))[0]])
+    boxes = truth.filter(truth.items.ids.to_numpy()[truth.item] == item).shapes
+    marked = {"complete": True, "truths": [{"number": 0, "verdict": "wrong", "shape": boxes.as_json()[0]}]}
+    review = tmp_path / "corrections.json"
+    stated = {"tallymark": "corrections", "version": 1, "challenge": "wheat", "geometry": "boxes"}
+    review.write_text(json.dumps({**stated, "items": {item: marked}}))
+    environment = json.loads((run / "environment.json").read_text())
+    recorded = {"file": str(review), "sha256": hashlib.sha256(review.read_bytes()).hexdigest(), "items": 1}
+    (run / "environment.json").write_text(json.dumps({**environment, "corrections": [recorded]}))
+    problem = problem_of(run)
+    assert problem.kind == "no_corrections"
+    assert str(review) in problem.remedy
+    objects = len(tallymark.tune(run, corrections=[review]).held_out.truth)
+    (run / "environment.json").write_text(json.dumps(environment))
+    assert len(tallymark.tune(run).held_out.truth) == objects + 1
+    review.write_text(review.read_text() + " ")
+    (run / "environment.json").write_text(json.dumps({**environment, "corrections": [recorded]}))
+    assert problem_of(run, corrections=[review]).found.startswith("others than")
 
 
 def test_the_command_prints_both_scores(run: Path) -> None:

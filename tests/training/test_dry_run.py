@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,23 @@ def test_frozen_parameters_need_no_optimiser(field: Path) -> None:
 def test_bad_options_are_refused_as_by_a_training(field: Path) -> None:
     with pytest.raises(tallymark.BadInput, match="task"):
         tallymark.dry_run("wheat", field, task="masks")
+    with pytest.raises(tallymark.BadInput, match="minutes"):
+        tallymark.dry_run("wheat", field, minutes=math.nan)
+
+
+def test_items_that_corrections_label_are_counted(field: Path, tmp_path: Path) -> None:
+    """A review that is complete labels an item of the test set, so that there is more to train on."""
+    item = tallymark.read("wheat", field).in_split("test").items.ids[0]
+    stated = {"tallymark": "corrections", "version": 1, "challenge": "wheat", "geometry": "boxes"}
+    review = tmp_path / "corrections.json"
+    review.write_text(json.dumps({**stated, "items": {item: {"complete": True, "missed": [{"shape": [1, 1, 9, 9]}]}}}))
+    plain = tallymark.dry_run("wheat", field, preset="tiny", folds=2, **FAST)
+    corrected = tallymark.dry_run("wheat", field, preset="tiny", folds=2, corrections=[review], **FAST)
+    assert corrected.items + corrected.held_out == plain.items + plain.held_out + 1
+
+
+def test_pseudo_labels_cannot_be_rehearsed(field: Path) -> None:
+    command = ["train", "wheat", str(field), "--preset", "tiny", "--dry-run", "--pseudo", str(field)]
+    printed = CliRunner().invoke(app, command, env={"COLUMNS": "200"})
+    assert printed.exit_code == 2
+    assert "--pseudo with --dry-run" in printed.output
