@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 import cv2
 import numpy as np
@@ -114,7 +115,7 @@ def image_size(path: Path) -> tuple[int, int]:
         register_heic()
 
     def read() -> tuple[int, int]:
-        with open_file(path) as file, Image.open(file) as image:
+        with open_file(path) as file, open_with_pillow(file) as image:
             return _oriented_size(image)
 
     try:
@@ -163,7 +164,7 @@ def _jpeg_size(data: bytes, *, upright: bool = False) -> tuple[int, int] | None:
 
 def _read_size(data: bytes) -> tuple[int, int]:
     try:
-        with _open(data) as image:
+        with open_with_pillow(io.BytesIO(data)) as image:
             return _oriented_size(image)
     except PILLOW_ERRORS as error:
         raise _bad_media(error) from None
@@ -179,17 +180,19 @@ def _decode(data: bytes, flag: int) -> np.ndarray | None:
 def _decode_with_pillow(data: bytes) -> np.ndarray:
     """For formats that OpenCV does not know, and for the reason why a file cannot be read."""
     try:
-        with _open(data) as image:
+        with open_with_pillow(io.BytesIO(data)) as image:
             return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
     except PILLOW_ERRORS as error:
         raise _bad_media(error) from None
 
 
-def _open(data: bytes) -> Image.Image:
-    """An image by Pillow, with the opener for HEIC where one is needed."""
-    if data[4:8] == HEIC_MARK and data[8:12] in HEIC_BRANDS:
+def open_with_pillow(file: BinaryIO) -> Image.Image:
+    """An image by Pillow, with the opener for HEIC where its content needs one: phones write some as `.jpg`."""
+    start = file.read(12)
+    file.seek(0)
+    if start[4:8] == HEIC_MARK and start[8:12] in HEIC_BRANDS:
         register_heic()
-    return Image.open(io.BytesIO(data))
+    return Image.open(file)
 
 
 @cache
