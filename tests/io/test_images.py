@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,8 @@ from PIL import Image
 
 from tallymark.io import images
 from tallymark.io.ground_resolution import GPS_IFD
-from tallymark.io.images import EXIF_ORIENTATION, read_at_least, read_image, read_reduced
+from tallymark.io.images import EXIF_ORIENTATION, inspect_image, read_at_least, read_image, read_reduced
+from tallymark.io.media import BadMedia
 
 
 @pytest.mark.parametrize(
@@ -112,3 +114,21 @@ print(gps_position(path) if sys.argv[2] == "position" else image_size(path))
     for asked, expected in (("size", "(96, 64)"), ("position", "latitude=54.5, longitude=9.0")):
         command = [sys.executable, "-c", script, tmp_path / "phone.jpg", asked]
         assert expected in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("progressive", [False, True])
+def test_a_photograph_with_a_film_behind_it_is_whole(progressive: bool, tmp_path: Path) -> None:
+    """A motion photo, with a preview in its metadata, which has an end of its own."""
+    noise = np.random.default_rng(0).integers(0, 255, (300, 400, 3)).astype(np.uint8)
+    preview, whole = io.BytesIO(), io.BytesIO()
+    Image.fromarray(noise[:40, :60]).save(preview, "JPEG")
+    metadata = b"Exif\0\0MM\0*\0\0\0\x08" + bytes(6) + preview.getvalue()
+    Image.fromarray(noise).save(whole, "JPEG", exif=metadata, progressive=progressive)
+    photograph, film = whole.getvalue(), b"\0\0\0\x18ftypmp42" + bytes(100_000)
+    path = tmp_path / "a.jpg"
+    path.write_bytes(photograph + film)
+    assert inspect_image(path).extent == (400, 300)
+    for cut in (photograph[:-2], photograph[: len(photograph) // 2], photograph[: len(photograph) // 2] + film):
+        path.write_bytes(cut)
+        with pytest.raises(BadMedia, match="a JPEG without its end"):
+            inspect_image(path)
