@@ -61,10 +61,7 @@ def apply_to_truth(corrections: Corrections, catalog: Catalog, notes: Problems) 
     there = _inside(corrections, there, _sizes(catalog, there.objects.item), notes)
     corrected, touched, changes = _exchange(truth, wrong, there)
     touched |= new
-    split = pl.select(
-        pl.when(pl.Series(new) & (catalog.split == "test")).then(pl.lit("train")).otherwise(catalog.split)
-    )
-    catalog = replace(catalog, truth=corrected, labelled=usable, split=split.to_series())
+    catalog = replace(catalog, truth=corrected, labelled=usable, split=_splits(catalog, new))
     return catalog, replace(changes, items=int(touched.sum()), labelled=int(new.sum()))
 
 
@@ -229,10 +226,7 @@ def _relabel_truth(
     shapes = replace(truth.shapes, label=after[item])
     corrected = Annotations.from_rows(truth.items, item, shapes, classes=truth.classes)
     new = labelled & ~catalog.labelled
-    split = pl.select(
-        pl.when(pl.Series(new) & (catalog.split == "test")).then(pl.lit("train")).otherwise(catalog.split)
-    )
-    catalog = replace(catalog, truth=corrected, labelled=labelled, split=split.to_series())
+    catalog = replace(catalog, truth=corrected, labelled=labelled, split=_splits(catalog, new))
     removed, added = int((changed & (before >= 0)).sum()), int((changed & (after >= 0)).sum())
     return catalog, Changes(int(changed.sum()), removed, added, int(new.sum()))
 

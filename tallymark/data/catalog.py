@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -184,7 +185,7 @@ def missing_media(catalog: Catalog) -> Problem:
 
 def concat_splits(root: Path, medium: Medium, splits: Sequence[Split], problems: Problems) -> Catalog:
     """One catalog of several splits: the items of each split's truth in their order, then the files without a row."""
-    rows = pl.concat([_rows(root, split).with_columns(number=at) for at, split in enumerate(splits)])
+    rows = pl.concat([_rows(root, split).with_columns(number=at) for at, split in enumerate(splits)], rechunk=True)
     duplicate = rows["id"].is_first_distinct().not_()
     expected, remedy = "every id in one split only", "rename or remove one of the two"
     for name, file, table in rows.filter(duplicate).select("id", "file", "table").iter_rows():
@@ -193,9 +194,10 @@ def concat_splits(root: Path, medium: Medium, splits: Sequence[Split], problems:
     rows = rows.filter(~duplicate)
     group = rows["group"].fill_null(NO_GROUP) if rows["group"].is_not_null().any() else None
     items = Items(rows["id"], group, rows["line"].to_numpy())
+    starts = np.searchsorted(rows["number"].to_numpy(), np.arange(len(splits) + 1)).tolist()
     truths = [
-        split.truth.reindex(Items(rows.filter(number=at)["id"])).reindex(items)  # an id in two splits: the first's
-        for at, split in enumerate(splits)
+        split.truth.reindex(Items(items.ids[start:stop])).reindex(items)  # an id in two splits: the first's
+        for split, (start, stop) in zip(splits, pairwise(starts), strict=True)
         if split.truth is not None
     ]
     catalog = Catalog(

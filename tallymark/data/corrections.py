@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tallymark.core.problems import Problem, Problems, clip
 from tallymark.geometry.coincidence import finite_number
+from tallymark.io.archives import read_bytes
 from tallymark.io.json_text import read_json, show
-from tallymark.io.regular import read_regular
 
 VERDICTS = ("right", "wrong", "unsure")
 REMEDY = "save the file again from the page, or correct this entry"
@@ -81,7 +81,7 @@ def read_corrections(path: str | Path, challenge: str, problems: Problems) -> Co
             labels[item] = label
     if problems.total > before:
         return None
-    fingerprint = hashlib.sha256(read_regular(path)).hexdigest()
+    fingerprint = hashlib.sha256(read_bytes(path)).hexdigest()
     return Corrections(str(path), fingerprint, complete, tuple(marks), labels)
 
 

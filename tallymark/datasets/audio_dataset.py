@@ -32,10 +32,11 @@ def read_audio_dataset(
     notes = Problems(EVERY)
     annotated = [(path, truth) for path in tables if (truth := read_truth(path)) is not None]
     annotated.sort(key=lambda pair: -len(pair[1].items))
+    finder = Finder(recordings, listed.root)
     taken: dict[Path, Path] = {}
     splits: list[Split] = []
     for table, truth in annotated:
-        split = _split(table, truth, recordings, listed.root, notes)
+        split = _split(table, truth, finder, listed.root, notes)
         rivals = sorted({taken[path].name for path in split.files.values() if path in taken})
         if rivals:
             found = f"recordings that {', '.join(rivals)} names too"
@@ -58,9 +59,8 @@ def read_audio_dataset(
     return grouped_by_day(catalog)
 
 
-def _split(table: Path, truth: Annotations[Geometry], recordings: list[Path], root: Path, notes: Problems) -> Split:
+def _split(table: Path, truth: Annotations[Geometry], finder: Finder, root: Path, notes: Problems) -> Split:
     """The names in a table with their recordings: by the whole path, else by the file name if it is unique."""
-    finder = Finder(recordings, root)
     files: dict[str, Path] = {}
     for name in truth.items.ids:
         candidates = finder.candidates(name)

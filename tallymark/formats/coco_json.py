@@ -123,7 +123,7 @@ class _Reader:
         while more and text[position : position + 1] != "]":
             line += text.count("\n", counted, position)
             counted = position
-            value, position = self._value(position)
+            value, position = self._value(position, line)
             if value is not _AMBIGUOUS:
                 rows.values.append(value)
                 rows.line.append(line)
@@ -132,10 +132,10 @@ class _Reader:
             position = skip_blanks(text, position + more)
         return self._expect(position, "]")
 
-    def _value(self, position: int) -> tuple[object, int]:
+    def _value(self, position: int, line: int | None = None) -> tuple[object, int]:
         """The value at a position, and the position after it; an object with a key twice is reported and ambiguous."""
         try:
-            return decode_value(self.text, position)
+            return decode_value(self.text, position, line=line)
         except RepeatedKey as bad:
             self.report(bad)
             return _AMBIGUOUS, decode_value(self.text, position, [])[1]

@@ -98,9 +98,10 @@ def read_nuscenes(
     table = np.array(values, float).reshape(-1, NUMBERS)
     tokens = list(results)
     fault = _faults(table, label)
+    hints = {name: nearest(name, known) for name in {names[at] for at in np.flatnonzero(fault == "unknown_class")}}
     for at in np.flatnonzero(fault != "").tolist():
         found = names[at] if fault[at] == "unknown_class" else " ".join(f"{value:g}" for value in values[at])
-        hint = nearest(names[at], known)
+        hint = hints.get(names[at], "")
         problems.add(_problem(path, tokens[item[at]], number[at], str(fault[at]), clip(found), hint))
     kept = np.flatnonzero(fault == "")
     return Annotations.from_rows(

@@ -8,7 +8,7 @@ file is unlabelled. The lists in `ImageSets/` (train.txt, val.txt, test.txt) giv
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,12 +23,14 @@ from tallymark.formats.voc_xml import VocFile, parse_voc
 from tallymark.geometry import Boxes
 from tallymark.io.archives import read_bytes
 from tallymark.io.finder import Finder
-from tallymark.io.folders import Folder, distinct_names, split_of_path
+from tallymark.io.folders import Folder, distinct_names, relative_path, split_of_path
 from tallymark.io.images import IMAGE
 from tallymark.io.texts import beginning, read_lines
 
 ROOT_ELEMENT = re.compile(r"<annotation[\s>]")
 SPLITS = ("train", "val", "test")
+LISTED_NAME = re.compile(r'"([^"]+)"|(\S+)')
+"""The name at the beginning of a line of a list."""
 
 
 def is_voc(path: Path) -> bool:
@@ -46,16 +48,16 @@ def read_voc(listed: Folder, problems: Problems) -> Catalog | None:
     tables = [path for path in every if path.stem in stems or is_voc(path)]
     notes = Problems(EVERY)
     file_of = _match(tables, images, listed.root, notes, problems)
-    listed_splits = _listed_splits(listed, problems)
+    splits = _listed_splits(listed, problems)
     names = distinct_names(images, listed.root, lambda path: path.name)
     entries = []
     for path in images:
-        split = listed_splits.get(path.stem) or split_of_path(path, listed.root)
         table = file_of[path].path if path in file_of else None
+        split = _split(splits, path, table, listed.root)
         entries.append(Entry(names[path], path, split, table, labelled=path in file_of))
     missing = [(name, file) for name, file in file_of.items() if isinstance(name, str)]
     for name, file in missing:
-        split = listed_splits.get(Path(name).stem) or split_of_path(file.path, listed.root)
+        split = _split(splits, file.path.with_name(name), file.path, listed.root)
         entries.append(Entry(name, None, split, file.path, labelled=True))
     files = [file_of.get(path) for path in images] + [file for _, file in missing]
     truth = _truth(entries, files, problems)
@@ -100,13 +102,27 @@ def _match(
 
 
 def _listed_splits(listed: Folder, problems: Problems) -> dict[str, str]:
-    """The split of each image that a list in `ImageSets/` names, by its name without a suffix."""
+    """The split of each image that a list in `ImageSets/` names, by its name without a suffix.
+
+    Folders may precede a name; one with a blank is in quotes.
+    """
     splits: dict[str, str] = {}
     for path in listed.named(*(f"{split}.txt" for split in SPLITS)):
         if "ImageSets" in path.parts:
-            names = [text.split()[0] for _, text in read_lines(path, problems) or []]
-            splits |= dict.fromkeys(names, path.stem)
+            rows = [LISTED_NAME.match(text.strip()) for _, text in read_lines(path, problems) or []]
+            splits |= dict.fromkeys((row[1] or row[2] for row in rows if row is not None), path.stem)
     return splits
+
+
+def _split(splits: Mapping[str, str], image: Path, table: Path | None, root: Path) -> str:
+    """The split of an image: that of the longest listed name at the end of its path, or of its file; else its folder's.
+
+    Both are tried, since a list may name the folders of either.
+    """
+    places = [relative_path(path, root).with_suffix("").parts for path in (image, table) if path is not None]
+    ends = ["/".join(parts[at:]) for parts in places for at in range(len(parts))] if splits else []
+    listed = [end for end in ends if end in splits]
+    return splits[max(listed, key=lambda end: end.count("/"))] if listed else split_of_path(image, root)
 
 
 def _truth(entries: Sequence[Entry], files: Sequence[VocFile | None], problems: Problems) -> Annotations[Boxes]:

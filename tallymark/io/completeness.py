@@ -83,8 +83,8 @@ def _check_samples(length: int, before: int, size: int) -> None:
 def _check_first_frame(file: BinaryIO, start: bytes, size: int) -> None:
     """The size that the first frame of an MP3 file states, if it is a Xing or Info frame."""
     tags = 0
-    if start.startswith(b"ID3"):  # four times seven bits
-        tags = 10 + sum((byte & 127) << shift for byte, shift in zip(start[6:10], (21, 14, 7, 0), strict=True))
+    if start.startswith(b"ID3"):  # four times seven bits, unless the file ends before
+        tags = 10 + sum((byte & 127) << shift for byte, shift in zip(start[6:10], (21, 14, 7, 0), strict=False))
     file.seek(tags)
     frame = file.read(256)
     at = next((at for at in map(frame.find, (b"Xing", b"Info")) if at >= 0), None)

@@ -21,6 +21,7 @@ class Finder:
         self._by_name: dict[str, list[Path]] = defaultdict(list)
         for path in paths:
             self._by_name[normalize_name(path.name)].append(path)
+        self._by_end: dict[tuple[str, int], dict[str, list[Path]]] = {}
 
     def candidates(
         self, name: str, near: Path | None = None, split: str | None = None, *, whole: bool = False
@@ -32,20 +33,32 @@ class Finder:
         """
         wanted = PurePosixPath(name.replace("\\", "/"))
         similar = self._by_name.get(normalize_name(wanted.name), [])
-        matches = [path for path in similar if path.name == wanted.name] or similar
+        below = self._ending(similar, wanted)
+        matches = [path for path in below if path.name == wanted.name]
+        if not matches:
+            exact = [path for path in similar if path.name == wanted.name]
+            matches = ([] if exact else below) or ([] if whole else exact or similar)
         tests: list[Callable[[Path], bool]] = [
-            lambda path: _ends_with(path, wanted),
             lambda path: split is not None and split_of_path(path, self._root, split) == split,
             lambda path: path.parent == near,
         ]
-        if whole:
-            matches = [path for path in matches if tests[0](path)]
         for test in tests:
             if len(matches) > 1:
                 matches = [path for path in matches if test(path)] or matches
         return matches
 
+    def _ending(self, similar: list[Path], wanted: PurePosixPath) -> list[Path]:
+        """Of the files with a name, those whose path ends with these folders and it, in any spelling.
 
-def _ends_with(path: Path, wanted: PurePosixPath) -> bool:
-    """Whether a path ends with these folders and this name, in any spelling."""
-    return normalize_name(str(Path(*path.parts[-len(wanted.parts) :]))) == normalize_name(str(Path(wanted)))
+        They are looked up: thousands may have one name, as `1.jpg` in the folder of every class.
+        """
+        count = len(wanted.parts)
+        if count < 2 or not similar:
+            return similar
+        key = normalize_name(wanted.name), count
+        if key not in self._by_end:
+            ends: dict[str, list[Path]] = defaultdict(list)
+            for path in similar:
+                ends[normalize_name(str(Path(*path.parts[-count:])))].append(path)
+            self._by_end[key] = ends
+        return self._by_end[key].get(normalize_name(str(Path(wanted))), [])

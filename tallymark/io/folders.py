@@ -158,9 +158,10 @@ def is_cycle(root: Path, folder: Path) -> bool:
 def subfolders(folder: Path) -> list[Path]:
     """The folders in a folder whose files are listed, sorted; none if it cannot be listed."""
     try:
-        return sorted(path for path in folder.iterdir() if path.is_dir() and not UNUSABLE.search(path.name))
+        folders = [path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(HIDDEN)]
     except OSError:
         return []
+    return sorted(path for path in folders if not UNUSABLE.search(path.name))
 
 
 def media_files(folder: Path, suffixes: set[str], problems: Problems) -> list[Path]:

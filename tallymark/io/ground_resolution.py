@@ -15,8 +15,8 @@ from PIL import Image
 
 from tallymark.io.archives import open_file
 from tallymark.io.folders import HEIC_SUFFIXES
-from tallymark.io.images import EXIF_ORIENTATION, PILLOW_ERRORS, register_heic
-from tallymark.io.media import unreadable
+from tallymark.io.images import EXIF_ORIENTATION, PILLOW_ERRORS, open_with_pillow, register_heic
+from tallymark.io.media import BadMedia, unreadable
 from tallymark.io.retries import may_pass, retry
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ def _from_header(path: Path, read: Callable[[Image.Image], T | None]) -> T | Non
         register_heic()
 
     def opened() -> T | None:
-        with open_file(path) as file, Image.open(file) as image:
+        with open_file(path) as file, open_with_pillow(file) as image:
             return read(image)
 
     try:
@@ -98,6 +98,8 @@ def _from_header(path: Path, read: Callable[[Image.Image], T | None]) -> T | Non
     except PILLOW_ERRORS as error:
         if isinstance(error, OSError) and may_pass(error):
             raise unreadable(error) from None
+        return None
+    except BadMedia:  # HEIC, without the extra that reads it
         return None
 
 

@@ -6,9 +6,10 @@ import io
 import struct
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 import cv2
 import numpy as np
@@ -36,7 +37,7 @@ JPEG_SCAN = 0xDA
 JPEG_SEGMENTS = {0xC4, 0xDB, 0xDD, 0xFE, *range(0xE0, 0xF0)}
 """Markers that the length of what belongs to them follows."""
 TRAILER = 1 << 12
-"""Bytes that cameras may append to a JPEG."""
+"""Bytes that many cameras append to a JPEG; with a film, as in motion photos of phones, they are millions."""
 PILLOW_ERRORS = (
     *(OSError, EOFError, ValueError, TypeError, SyntaxError, LookupError, ArithmeticError, MemoryError),
     *(struct.error, zlib.error, Image.DecompressionBombError),
@@ -114,7 +115,7 @@ def image_size(path: Path) -> tuple[int, int]:
         register_heic()
 
     def read() -> tuple[int, int]:
-        with open_file(path) as file, Image.open(file) as image:
+        with open_file(path) as file, open_with_pillow(file) as image:
             return _oriented_size(image)
 
     try:
@@ -127,7 +128,7 @@ def inspect_image(path: Path) -> Inspection:
     """Decode all of an image. JPEGs are decoded at reduced size: all of the file is read, at a third of the cost."""
     data = read_bytes(path)
     width, height = _read_size(data)
-    if data.startswith(JPEG_START) and JPEG_END not in data[-TRAILER:]:
+    if data.startswith(JPEG_START) and not _has_end(data):
         raise BadMedia("truncated_media", "a JPEG without its end")
     reduced = next((flag for by, flag in REDUCED.items() if min(width, height) >= by * THUMBNAIL), cv2.IMREAD_GRAYSCALE)
     grey = _decode(data, reduced)
@@ -144,9 +145,7 @@ def _jpeg_size(data: bytes, *, upright: bool = False) -> tuple[int, int] | None:
     upright: only of a common kind, without metadata that may turn it.
     """
     size = None
-    at = len(JPEG_START) if data.startswith(JPEG_START) else len(data)
-    while at + 9 < len(data) and data[at] == 0xFF:
-        marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4])
+    for marker, at in _jpeg_segments(data):
         if marker in JPEG_FRAMES and size is None:
             depth, height, width, channels = struct.unpack(">BHHB", data[at + 4 : at + 10])
             size = (width, height) if 0 < height * width <= MAX_PIXELS else None
@@ -157,13 +156,28 @@ def _jpeg_size(data: bytes, *, upright: bool = False) -> tuple[int, int] | None:
             return size
         elif upright and (marker == JPEG_METADATA or marker not in JPEG_SEGMENTS):
             return None
-        at += 2 + length
     return None
+
+
+def _has_end(data: bytes) -> bool:
+    """Whether the pixels of a JPEG end. Before them is perhaps a preview with an end of its own, behind them a film."""
+    scans = (at for marker, at in _jpeg_segments(data) if marker == JPEG_SCAN)
+    return JPEG_END in data[-TRAILER:] or data.find(JPEG_END, next(scans, len(data))) >= 0
+
+
+def _jpeg_segments(data: bytes) -> Iterator[tuple[int, int]]:
+    """The markers of a JPEG up to its pixels, and where they are; none of another file."""
+    at = len(JPEG_START) if data.startswith(JPEG_START) else len(data)
+    while at + 9 < len(data) and data[at] == 0xFF:
+        yield data[at + 1], at
+        if data[at + 1] == JPEG_SCAN:
+            return
+        at += 2 + int.from_bytes(data[at + 2 : at + 4])
 
 
 def _read_size(data: bytes) -> tuple[int, int]:
     try:
-        with _open(data) as image:
+        with open_with_pillow(io.BytesIO(data)) as image:
             return _oriented_size(image)
     except PILLOW_ERRORS as error:
         raise _bad_media(error) from None
@@ -179,17 +193,19 @@ def _decode(data: bytes, flag: int) -> np.ndarray | None:
 def _decode_with_pillow(data: bytes) -> np.ndarray:
     """For formats that OpenCV does not know, and for the reason why a file cannot be read."""
     try:
-        with _open(data) as image:
+        with open_with_pillow(io.BytesIO(data)) as image:
             return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
     except PILLOW_ERRORS as error:
         raise _bad_media(error) from None
 
 
-def _open(data: bytes) -> Image.Image:
-    """An image by Pillow, with the opener for HEIC where one is needed."""
-    if data[4:8] == HEIC_MARK and data[8:12] in HEIC_BRANDS:
+def open_with_pillow(file: BinaryIO) -> Image.Image:
+    """An image by Pillow, with the opener for HEIC where its content needs one: phones write some as `.jpg`."""
+    start = file.read(12)
+    file.seek(0)
+    if start[4:8] == HEIC_MARK and start[8:12] in HEIC_BRANDS:
         register_heic()
-    return Image.open(io.BytesIO(data))
+    return Image.open(file)
 
 
 @cache

@@ -70,17 +70,20 @@ def read_json_text(path: Path, problems: Problems, *, expected: str = "JSON") ->
     return None if text is None else without_lone_surrogates(text, path, problems)
 
 
-def decode_value(text: str, position: int, repeated: list[str] | None = None) -> tuple[object, int]:
+def decode_value(
+    text: str, position: int, repeated: list[str] | None = None, *, line: int | None = None
+) -> tuple[object, int]:
     """The value that begins at a position, and the position after it; else a `BadJson`.
 
     repeated: as for `parse_json`; by default a key that occurs twice is a `RepeatedKey`.
+    line: of the position, from whoever reads many values: counting from the beginning for each takes quadratic time.
     """
     try:
         return (_DECODER if repeated is None else _lenient_decoder(repeated)).raw_decode(text, position)
     except json.JSONDecodeError as error:
         raise BadJson("an empty file" if not text.strip() else error.msg.lower(), error.lineno) from None
     except BadJson as bad:
-        raise type(bad)(bad.found, line_at(text, position)) from None
+        raise type(bad)(bad.found, line_at(text, position) if line is None else line) from None
     except RecursionError:
         raise BadJson(NESTED, line_at(text, position)) from None
     except ValueError:  # Python refuses to convert longer ones, which takes quadratic time

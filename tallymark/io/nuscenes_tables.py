@@ -200,9 +200,11 @@ def _values(text: str, report: Callable[[str, int | None], None]) -> Iterator[ob
     if text[at : at + 1] != "[":
         raise BadJson(clip(text[at : at + 60]) if text.strip() else "an empty file", line_at(text, at))
     at += 1
+    line, counted = 1, 0
     while text[(at := _skip_separators(text, at)) : at + 1] != "]":
+        line, counted = line + text.count("\n", counted, at), at
         try:
-            row, at = decode_value(text, at)
+            row, at = decode_value(text, at, line=line)
             yield row
         except RepeatedKey as bad:
             report(bad.found, bad.line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import polars as pl
@@ -219,6 +220,19 @@ def test_other_files_are_refused(change: dict[str, Any], kind: str, tmp_path: Pa
     problems = Problems()
     assert read_corrections(path, "wheat", problems) is None
     assert problems.counts == {kind: 1}
+
+
+def test_a_file_in_an_archive_is_read_in_place(tmp_path: Path) -> None:
+    path = write_review(tmp_path / "corrections.json", "wheat", {"a": {"complete": True}})
+    with ZipFile(tmp_path / "reviews.zip", "w") as archive:
+        archive.write(path, "first/corrections.json")
+        archive.writestr("notes.txt", "the first of two")
+    problems = Problems()
+    packed = read_corrections(tmp_path / "reviews.zip" / "first" / "corrections.json", "wheat", problems)
+    unpacked = read_corrections(path, "wheat", problems)
+    assert packed is not None
+    assert unpacked is not None
+    assert (packed.complete, packed.fingerprint) == (unpacked.complete, unpacked.fingerprint)
 
 
 @pytest.mark.parametrize("text", ["", "{", "null", "[]", '{"tallymark": "corrections", "tallymark": 1}', "[" * 9999])

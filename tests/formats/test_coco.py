@@ -290,3 +290,16 @@ def test_scores_are_written(tmp_path: Path) -> None:
     )
     write_coco_boxes(predictions, tmp_path / "coco.json")
     assert '"score": 0.25' in (tmp_path / "coco.json").read_text()
+
+
+def test_lines_of_many_faulty_rows_are_not_counted_from_the_beginning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[int] = []
+    monkeypatch.setattr("tallymark.io.json_text.line_at", lambda text, position: counted.append(position))
+    text = coco(IMAGES, [box(number) for number in range(1, 51)], HEAD)
+    put(tmp_path / "instances.json", text.replace('"image_id": 7', '"image_id": 7, "image_id": 9'))
+    problems = Problems()
+    read_boxes(listing(tmp_path), problems)
+    assert [problem.line for problem in problems] == list(range(6, 56))
+    assert not counted

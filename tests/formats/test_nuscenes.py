@@ -114,6 +114,18 @@ def test_a_bad_detection_is_a_problem_and_the_others_are_read(bad: Any, kind: st
     assert [found.classes[k] for k in found.labels] == ["car", "bus"]
 
 
+def test_the_nearest_class_of_a_name_is_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("tallymark.formats.nuscenes.nearest", lambda name, known: asked.append(name) or f"not {name}")
+    rows = [detection(detection_name=name) for name in ("cars", "van", "cars", "car", "van")]
+    _, problems = read(put(tmp_path / "r.json", results(*rows, detection(size=[0, 1, 1]))))
+    assert [problem.remedy for problem in problems] == [
+        *("not cars", "not van", "not cars", "not van"),
+        "correct or remove the 3D box",
+    ]
+    assert sorted(asked) == ["cars", "van"]
+
+
 def test_unknown_classes_can_be_kept(tmp_path: Path) -> None:
     path = put(tmp_path / "r.json", results(detection(detection_name="barrier"), detection()))
     assert tallymark.check("lyft", path).problems.counts == {"unknown_class": 1}

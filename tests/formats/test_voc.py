@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import tallymark
 from tallymark.core.problems import BadInput
+from tallymark.formats.export_source import ExportSource
+from tallymark.formats.voc_writer import export_voc
 from tests.formats.files import put, put_image
 
 OBJECT = (
@@ -66,6 +70,40 @@ def test_splits_classes_and_images_without_a_file(tmp_path: Path) -> None:
     assert catalog.path(4) is None
     assert catalog.truth.line is not None
     assert catalog.truth.line.tolist() == [3, 5, 3]
+
+
+def test_lists_name_images_with_their_folders(tmp_path: Path) -> None:
+    """As our own export and CVAT write them: the same name may be in several folders, and of another split in each."""
+    for name in ("north/1", "south/1", "south/my field"):
+        put_image(tmp_path / "images" / f"{name}.jpg")
+        put(tmp_path / "Annotations" / f"{name}.xml", voc(head(), filename=f"{name}.jpg"))
+    put_image(tmp_path / "images" / "1.jpg")
+    put(tmp_path / "ImageSets" / "Main" / "train.txt", "1\n")
+    put(tmp_path / "ImageSets" / "Main" / "val.txt", 'north/1\n"south/my field"\n')
+    put(tmp_path / "ImageSets" / "Main" / "test.txt", "images/south/1\n")
+    catalog = tallymark.read("wheat", tmp_path)
+    assert dict(zip(catalog.files, catalog.split, strict=True)) == {
+        "images/1.jpg": "train",
+        "images/north/1.jpg": "val",
+        "images/south/1.jpg": "test",
+        "images/south/my field.jpg": "val",
+    }
+
+
+@pytest.mark.parametrize("folders", [True, False])
+def test_an_export_keeps_its_splits(tmp_path: Path, folders: bool) -> None:
+    """Beside the images in their folders, and beside the images in one."""
+    for name in ("north/1", "south/2"):
+        put_image(tmp_path / "data" / f"{name}.jpg")
+        put(tmp_path / "data" / f"{name}.xml", voc(head(), filename=f"{name}.jpg"))
+    source = tallymark.read("wheat", tmp_path / "data")
+    assert source.truth is not None
+    source = replace(source, split=pl.Series(["val", "test"]))
+    (tmp_path / "out").mkdir()
+    export_voc(ExportSource(source.truth, source, np.full((2, 2), (100.0, 50.0))), tmp_path / "out")
+    for name in ("north/1.jpg", "south/2.jpg"):
+        put_image(tmp_path / "out" / "JPEGImages" / (name if folders else Path(name).name))
+    assert tallymark.read("wheat", tmp_path / "out").split.to_list() == ["val", "test"]
 
 
 @pytest.mark.parametrize(

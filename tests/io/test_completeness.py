@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -100,3 +101,11 @@ def test_a_sample_rate_of_no_recorder_is_refused(tmp_path: Path) -> None:
         (tmp_path / "a.wav").write_bytes(data.replace(struct.pack("<II", RATE, 2 * RATE), struct.pack("<II", rate, 0)))
         with pytest.raises(BadMedia, match="samples per second"):
             inspect_recording(tmp_path / "a.wav")
+
+
+@pytest.mark.parametrize("read", [inspect_recording, lambda path: list(resample_stream(path, 2000))])
+def test_an_mp3_file_that_ends_in_its_first_bytes_is_a_problem(read: Callable[[Path], object], tmp_path: Path) -> None:
+    (tmp_path / "cut.mp3").write_bytes(b"ID3\x04\x00")
+    with pytest.raises(BadMedia) as caught:
+        read(tmp_path / "cut.mp3")
+    assert caught.value.kind == "corrupt_media"

@@ -80,3 +80,12 @@ def test_the_folder_of_the_table_decides_last() -> None:
     assert found(files, "a.jpg", ROOT / "train" / "two") == ["train/two/a.jpg"]
     assert found(files, "a.jpg", ROOT / "train" / "two", "test") == ["test/a.jpg"]
     assert found(files, "a.jpg", ROOT / "train" / "three", "train") == ["train/one/a.jpg", "train/two/a.jpg"]
+
+
+def test_many_files_of_one_name_are_looked_up_by_their_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    normalized = []
+    monkeypatch.setattr("tallymark.io.finder.normalize_name", lambda name: normalized.append(name) or name)
+    names = [f"scene_{number}/image.png" for number in range(200)]
+    files = finder(*names)
+    assert [found(files, name) for name in names] == [[name] for name in names]
+    assert len(normalized) < 10 * len(names)  # not once for each pair of a name and a file

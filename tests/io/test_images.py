@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,9 @@ import pytest
 from PIL import Image
 
 from tallymark.io import images
-from tallymark.io.images import EXIF_ORIENTATION, read_at_least, read_image, read_reduced
+from tallymark.io.ground_resolution import GPS_IFD
+from tallymark.io.images import EXIF_ORIENTATION, inspect_image, read_at_least, read_image, read_reduced
+from tallymark.io.media import BadMedia
 
 
 @pytest.mark.parametrize(
@@ -89,3 +94,41 @@ def test_the_size_of_a_usual_jpeg_is_read_without_pillow(
     monkeypatch.setattr(images, "_read_size", lambda data: (1, 1))
     assert read_at_least(path, lambda *size: size)[1] == (90, 60)
     assert read_at_least(turned, lambda *size: size)[1] == (1, 1)
+
+
+def test_a_heic_photograph_with_another_suffix_has_its_size_and_position(tmp_path: Path) -> None:
+    """Also where it is the first of all: that another one was read before must not decide."""
+    heif = pytest.importorskip("pillow_heif")
+    exif = Image.Exif()
+    exif.get_ifd(GPS_IFD).update({1: "N", 2: (54.0, 30.0, 0.0), 3: "E", 4: (9.0, 0.0, 0.0)})
+    photograph = heif.from_pillow(Image.new("RGB", (96, 64)))
+    photograph.save(tmp_path / "phone.jpg", format="HEIF", exif=exif.tobytes())
+    script = """
+import sys
+from pathlib import Path
+from tallymark.io.ground_resolution import gps_position
+from tallymark.io.images import image_size
+path = Path(sys.argv[1])
+print(gps_position(path) if sys.argv[2] == "position" else image_size(path))
+"""
+    for asked, expected in (("size", "(96, 64)"), ("position", "latitude=54.5, longitude=9.0")):
+        command = [sys.executable, "-c", script, tmp_path / "phone.jpg", asked]
+        assert expected in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("progressive", [False, True])
+def test_a_photograph_with_a_film_behind_it_is_whole(progressive: bool, tmp_path: Path) -> None:
+    """A motion photo, with a preview in its metadata, which has an end of its own."""
+    noise = np.random.default_rng(0).integers(0, 255, (300, 400, 3)).astype(np.uint8)
+    preview, whole = io.BytesIO(), io.BytesIO()
+    Image.fromarray(noise[:40, :60]).save(preview, "JPEG")
+    metadata = b"Exif\0\0MM\0*\0\0\0\x08" + bytes(6) + preview.getvalue()
+    Image.fromarray(noise).save(whole, "JPEG", exif=metadata, progressive=progressive)
+    photograph, film = whole.getvalue(), b"\0\0\0\x18ftypmp42" + bytes(100_000)
+    path = tmp_path / "a.jpg"
+    path.write_bytes(photograph + film)
+    assert inspect_image(path).extent == (400, 300)
+    for cut in (photograph[:-2], photograph[: len(photograph) // 2], photograph[: len(photograph) // 2] + film):
+        path.write_bytes(cut)
+        with pytest.raises(BadMedia, match="a JPEG without its end"):
+            inspect_image(path)

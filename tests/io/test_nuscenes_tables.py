@@ -144,3 +144,17 @@ def test_a_sensor_that_cannot_be_used_is_a_problem(column: str, value: object, t
     assert tables["calibrated_sensor"]["token"].to_list() == ["a", "b"]
     [problem] = [problem for problem in problems if problem.kind == "bad_row"]
     assert problem.found == f"no valid {column} in row 'c'"
+
+
+def test_lines_of_many_faulty_rows_are_not_counted_from_the_beginning(
+    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[int] = []
+    monkeypatch.setattr("tallymark.io.json_text.line_at", lambda text, position: counted.append(position))
+    tables = copy_of(sets, "lyft", tmp_path) / "train_data"
+    rows = [f'{{"token": "{number}", "name": "a", "name": "b"}}' for number in range(50)]
+    (tables / "attribute.json").write_text("[\n" + ",\n".join(rows) + "\n]")
+    problems = Problems()
+    read_tables(tables, problems, annotated=True)
+    assert [problem.line for problem in problems if problem.kind == "bad_json"] == list(range(2, 52))
+    assert not counted
