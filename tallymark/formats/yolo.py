@@ -4,7 +4,8 @@
 as its bounding box; where masks are, it is filled, and a box is a mask of all its pixels.
 
 Label files are in `labels/` where images are in `images/`, or beside the images. An image with an empty label file, or
-with none, has no objects, unless no image of its split has a label file: then the split is unlabelled.
+with none, has no objects, unless no image of its split has a label file: then the split is unlabelled. Splits are
+folders, or lists of images such as `val.txt`.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from tallymark.formats.parsing import ParseError, parse_float
 from tallymark.geometry import Boxes, Geometry
 from tallymark.geometry.labels import MOST_CLASSES
 from tallymark.io.archive_listing import as_unpacked
-from tallymark.io.folders import Folder, distinct_names, split_of_path
+from tallymark.io.finder import Finder
+from tallymark.io.folders import Folder, distinct_names, names_a_split, split_of_path
 from tallymark.io.images import IMAGE, image_size
 from tallymark.io.media import BadMedia
 from tallymark.io.texts import first_line, read_lines
 
+SPLITS = ("train", "val", "test")
 TOLERANCE = 1e-3
 """How far outside the image a relative coordinate may be: labels are rounded, and drawn beyond the border."""
 
@@ -85,11 +88,11 @@ def _read(listed: Folder, to_shape: ToShape[S], join: Callable[[Sequence[S]], G]
         return None
     _report_orphans(sorted({*texts.values()} - {*label_files.values()}), problems)
     names = read_class_names(listed, problems)
-    labelled_splits = {split_of_path(path, listed.root) for path in label_files}
+    splits = {path: split_of_path(path, listed.root) for path in images} | _listed_splits(listed, images, problems)
+    labelled_splits = {splits[path] for path in label_files}
     entries = []
     for path, name in distinct_names(images, listed.root, lambda path: path.name).items():
-        split = split_of_path(path, listed.root)
-        entries.append(Entry(name, path, split, label_files.get(path), split in labelled_splits))
+        entries.append(Entry(name, path, splits[path], label_files.get(path), splits[path] in labelled_splits))
     objects: YoloObjects[S] = YoloObjects()
     for item, entry in enumerate(entries):
         if entry.table is not None:
@@ -106,6 +109,22 @@ def _read(listed: Folder, to_shape: ToShape[S], join: Callable[[Sequence[S]], G]
         line=np.array(objects.line, np.int64),
     )
     return catalog_of(listed.root, IMAGE, entries, truth, Problems(EVERY))
+
+
+def _listed_splits(listed: Folder, images: Sequence[Path], problems: Problems) -> dict[Path, str]:
+    """The split of each image that a list such as `val.txt` names, one path in a line; of two lists, the held-out one.
+
+    Paths may be those of another machine: their ends count.
+    """
+    lists = [(split, path) for path in listed.ending({".txt"}) if (split := names_a_split(path.stem)) is not None]
+    finder = Finder(images, listed.root)
+    splits: dict[Path, str] = {}
+    for split, path in sorted(lists, key=lambda pair: SPLITS.index(pair[0])):
+        if first_line(path).strip().lower().endswith(tuple(IMAGE.suffixes)):
+            for _, text in read_lines(path, problems) or []:
+                found = finder.candidates(text.strip(), path.parent)
+                splits |= dict.fromkeys(found if len(found) == 1 else [], split)
+    return splits
 
 
 def _label_file(image: Path, texts: Mapping[Path, Path]) -> Path | None:

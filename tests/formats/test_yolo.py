@@ -55,6 +55,28 @@ def test_images_with_empty_or_missing_label_files_have_no_objects(tmp_path: Path
     assert catalog.truth.line.tolist() == [1, 3]
 
 
+@pytest.mark.parametrize("before", ["./images/", "images/", "/home/someone/set/images/", "C:\\\\set\\\\images\\\\"])
+def test_lists_name_the_split_of_images(tmp_path: Path, before: str) -> None:
+    for name in "abcd":
+        put_image(tmp_path / "images" / f"{name}.jpg")
+        put(tmp_path / "labels" / f"{name}.txt", "0 0.5 0.5 0.2 0.4\n")
+    put(tmp_path / "train.txt", f"{before}a.jpg\n{before}b.jpg\n")
+    put(tmp_path / "valid.txt", f"{before}b.jpg\n\n{before}gone.jpg\n")
+    put(tmp_path / "test.txt", "labels of a test, in words\n")
+    catalog = tallymark.read("wheat", tmp_path)
+    assert dict(zip(catalog.items.ids, catalog.split, strict=True)) == {
+        "a.jpg": "train", "b.jpg": "val", "c.jpg": "train", "d.jpg": "train"
+    }  # fmt: skip
+
+
+def test_exported_splits_are_read_back(tmp_path: Path) -> None:
+    for split, name in (("train", "a"), ("val", "b"), ("test", "c")):
+        put_image(tmp_path / "set" / split / "images" / f"{name}.jpg")
+        put(tmp_path / "set" / split / "labels" / f"{name}.txt", "0 0.5 0.5 0.2 0.4\n")
+    tallymark.convert("wheat", tmp_path / "set", tmp_path / "yolo", to="yolo")
+    assert tallymark.read("wheat", tmp_path / "yolo").split.sort().to_list() == ["test", "train", "val"]
+
+
 def test_other_text_files_are_not_label_files(tmp_path: Path) -> None:
     put_image(tmp_path / "a.jpg")
     put(tmp_path / "a.txt", "a photograph of wheat, taken in 2019\n")
