@@ -78,6 +78,9 @@ class CountCalibration:
 
     def total_interval(self, counts: np.ndarray) -> tuple[int, int]:
         """The same of the total: the errors of single items cancel in part, that of the group does not."""
+        if len(counts) == 1:
+            low, high = self.interval(counts)
+            return int(low[0]), int(high[0])
         total = int(counts.sum())
         variance = self.dispersion * float((counts + 1).sum()) + ((self.group_error or 0) * total) ** 2
         margin = NORMAL * math.sqrt(variance)

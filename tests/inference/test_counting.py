@@ -78,6 +78,10 @@ def test_the_interval_of_the_total_holds_the_error_of_a_group() -> None:
     assert counting.group_error == pytest.approx(0.1, abs=0.05)
     low, high = counting.total_interval(np.full(1000, 30))
     assert (high - low) / 2 / 30_000 == pytest.approx(1.96 * counting.group_error, rel=0.05)
+    own = counting.interval(np.array([30]))
+    assert counting.total_interval(np.array([30])) == tuple(int(end[0]) for end in own), (
+        "one photograph has one interval"
+    )
     alone = calibrate_counts(*held_out(400), RECIPE)
     assert alone is not None
     assert alone.group_error is not None

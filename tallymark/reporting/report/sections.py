@@ -102,7 +102,10 @@ def _score_section(subject: Subject, score: Score) -> Section:
     for name, analysis in {**score.analyses, **subject.analyses}.items():
         for heading, frame in analysis.tables.items():
             blocks.append(Details(heading or name, table(frame.columns, frame.rows())))
-    note = score.note or "The interval is a bootstrap over items: another sample of such items would score within it."
+    note = (
+        score.note
+        or "The interval is a bootstrap over items: how much the score depends on which of such items were drawn."
+    )
     return Section("Score", blocks, note)
 
 
