@@ -142,8 +142,8 @@ def predict(
         write(name, predictions, out, form=form, **given)
     if not isinstance(journal, JournalFolder) and not result.incomplete:
         place.complete()
-    named = "" if out is None else what.name_note(out)
-    return replace(result, notes=(*notes, *result.notes, *every.remarks, *filter(None, [named])))
+    file_note = "" if out is None else what.name_note(out)
+    return replace(result, notes=(*notes, *result.notes, *every.remarks), file_note=file_note)
 
 
 def _time_limit(minutes: float | TimeLimit | None) -> TimeLimit | None:

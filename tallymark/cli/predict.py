@@ -243,7 +243,7 @@ def _print_prediction(result: PredictionResult, exports: Exports, out: Path | No
     from tallymark.core.console import console, print_line, show_problems
 
     numbers = summarize(result, gsd=exports.gsd)
-    notes = [*result.notes, *filter(None, [counting_note(result)])]
+    notes = [*result.notes, *filter(None, [result.file_note, counting_note(result)])]
     if json_:
         submission = None if out is None else str(out)
         print_json({"out": submission, **numbers, "notes": notes, **result.problems.as_dict()})

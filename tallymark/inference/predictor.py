@@ -49,6 +49,7 @@ class PredictionResult:
     counting: how predictions are counted; None if as they are submitted, because the user chose the threshold or the
         model knows no other.
     unread: ids of the items that were not read, or only in part.
+    file_note: what the user should know about the submission that was written; empty if nothing.
     """
 
     predictions: Annotations[Any]
@@ -60,6 +61,7 @@ class PredictionResult:
     notes: tuple[str, ...] = ()
     counting: CountCalibration | None = None
     unread: tuple[str, ...] = ()
+    file_note: str = ""
 
     @property
     def incomplete(self) -> bool:
