@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,6 @@ from tallymark.io.folders import (
     distinct_names,
     names_a_split,
     relative_path,
-    split_of_path,
     subfolders,
 )
 from tallymark.io.media import Medium
@@ -43,10 +42,12 @@ def read_class_folders(listed: Folder, medium: Medium, names: Sequence[str], pro
     media = listed.ending(medium.suffixes)
     if not media:
         return None
-    by_split: dict[str, list[Path]] = {}
+    splits_of = _SplitFolders(relative_path(path, listed.root).parts[:-1] for path in media)
+    by_split: dict[str, dict[Path, Parts]] = {}
     for path in media:
-        by_split.setdefault(split_of_path(path, listed.root), []).append(path)
-    folder_of = {path: name for paths in by_split.values() for path, name in _class_folders(paths, listed.root).items()}
+        split, below = splits_of.divide(relative_path(path, listed.root).parts[:-1])
+        by_split.setdefault(split, {})[path] = below
+    folder_of = {path: name for paths in by_split.values() for path, name in _class_folders(paths).items()}
     used = sorted(set(folder_of.values()))
     classes = tuple(names) or tuple(sorted({*used, *_beside(listed.root)}))
     number = _numbers(used, classes)
@@ -60,7 +61,7 @@ def read_class_folders(listed: Folder, medium: Medium, names: Sequence[str], pro
     ids = distinct_names(media, listed.root, lambda path: path.name)
     splits = []
     for split in sorted(by_split, key=("train", "val", "test").index):
-        paths = by_split[split]
+        paths = list(by_split[split])
         labelled = [path for path in paths if folder_of.get(path) in number]
         label = np.array([number[folder_of[path]] for path in labelled], np.int64)
         items = Items.of([ids[path] for path in labelled])
@@ -69,13 +70,30 @@ def read_class_folders(listed: Folder, medium: Medium, names: Sequence[str], pro
     return concat_splits(listed.root, medium, splits, problems)
 
 
-def _class_folders(paths: Sequence[Path], root: Path) -> dict[Path, str]:
-    """The class folder of each file of one split, where it has one."""
-    below: dict[Path, Parts] = {}
-    for path in paths:
-        parts = relative_path(path, root).parts[:-1]
-        split = next((at for at, part in enumerate(parts) if names_a_split(part)), -1)
-        below[path] = parts[split + 1 :]
+class _SplitFolders:
+    """Which folders are splits: those called `train`, `val_set` and the like; others only beside nothing but splits.
+
+    So `train_2019` is one beside `test_2019`, and a class beside `airport`, as `train_station` is.
+    """
+
+    def __init__(self, folders: Iterable[Parts]) -> None:
+        self._inside: dict[Parts, set[str]] = {}
+        for parts in set(folders):
+            for at, name in enumerate(parts):
+                self._inside.setdefault(parts[:at], set()).add(name)
+
+    def divide(self, parts: Parts) -> tuple[str, Parts]:
+        """The split of a folder, and the folders below that of the split."""
+        for at, name in enumerate(parts):
+            split = names_a_split(name)
+            if split and (SPLIT_FOLDER.fullmatch(name) or all(map(names_a_split, self._inside[parts[:at]]))):
+                return split, parts[at + 1 :]
+        return "train", parts
+
+
+def _class_folders(paths: Mapping[Path, Parts]) -> dict[Path, str]:
+    """The class folder of each file of one split, where it has one. paths: with their folders below that of the split."""
+    below = dict(paths)
     tails = set(below.values())
     while len(tails) > 1 and all(len(tail) > 1 for tail in tails) and len({tail[0] for tail in tails}) == 1:
         tails = {tail[1:] for tail in tails}
