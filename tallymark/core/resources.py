@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Set
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +37,15 @@ def keep_freed_memory() -> None:
     if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):  # not every C library has it
         library.mallopt(M_MMAP_MAX, 0)
         library.mallopt(M_TRIM_THRESHOLD, -1)
+
+
+def allow_open_files() -> None:
+    """Let this process have as many files open as the system permits it, where the usual limit is lower."""
+    with suppress(ImportError, OSError, ValueError):  # Windows; systems that permit less than they say
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def peak_memory() -> int | None:

@@ -22,12 +22,15 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
+from tallymark.core.resources import allow_open_files
 from tallymark.io.regular import open_regular, read_regular, require_regular
 from tallymark.io.windows import Spool, Window, read_at
 
 SUFFIX = ".zip"
 INSIDE = SUFFIX + os.sep
 TABLES = (".csv", ".json", ".txt", ".tsv")
+MANY_ARCHIVES = 100
+"""Archives that stay open before the limit of open files is raised, which is 256 on some systems."""
 MOST_MEMBERS = 5_000_000
 LARGEST_MEMBER = 1 << 33
 """Bytes of the largest member that is read."""
@@ -166,6 +169,8 @@ def open_archive(path: str | Path) -> Archive:
     with _opened.lock:
         known, archive = _opened.archives.get(str(path), (None, None))
         if archive is None or known != stamp:  # it is new, or was replaced
+            if len(_opened.archives) == MANY_ARCHIVES:
+                allow_open_files()
             archive = _read_directory(Path(path), status.st_mtime_ns)
             _opened.archives[str(path)] = stamp, archive
         return archive

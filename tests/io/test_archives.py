@@ -6,6 +6,8 @@ import errno
 import os
 import re
 import stat
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -226,6 +228,23 @@ def test_damage_anywhere_is_an_os_error(tmp_path: Path) -> None:
             for name in open_archive(path).members:
                 with suppress(OSError):
                     assert read_bytes(path / name) in (NOISE[:300], TEXT[:3000], b"")
+
+
+MANY = """
+import resource, sys
+from tallymark.io.archives import read_bytes
+resource.setrlimit(resource.RLIMIT_NOFILE, (150, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+print(sum(len(read_bytes(f"{sys.argv[1]}/{at}.zip/a.txt")) for at in range(200)))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of open files of Linux")
+def test_hundreds_of_archives_may_be_open(tmp_path: Path) -> None:
+    for at in range(200):
+        with zipfile.ZipFile(tmp_path / f"{at}.zip", "w") as archive:
+            archive.writestr("a.txt", "content")
+    done = subprocess.run([sys.executable, "-c", MANY, str(tmp_path)], capture_output=True, text=True)
+    assert done.stdout.strip() == str(200 * len("content")), done.stderr
 
 
 def test_files_of_data_sets_are_opened_in_one_place() -> None:
