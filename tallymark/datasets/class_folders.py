@@ -92,7 +92,7 @@ class _SplitFolders:
 
 
 def _class_folders(paths: Mapping[Path, Parts]) -> dict[Path, str]:
-    """The class folder of each file of one split, where it has one. paths: with their folders below that of the split."""
+    """The class folder of each file of one split, where it has one. paths: with the folders below that of the split."""
     below = dict(paths)
     tails = set(below.values())
     while len(tails) > 1 and all(len(tail) > 1 for tail in tails) and len({tail[0] for tail in tails}) == 1:
