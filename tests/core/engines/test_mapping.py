@@ -55,6 +55,7 @@ def test_workers_that_are_asked_for_do_all_of_the_work() -> None:
 
 def test_other_processes_do_what_is_left_after_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mapping, "START_AFTER", 0.001)
+    monkeypatch.setattr(mapping, "usable_cores", lambda: 2)
     used = map_items(process, range(1000), "working", died)
     own = used.count(os.getpid())
     assert 0 < own < 1000
@@ -73,6 +74,7 @@ def test_a_short_rest_stays_in_this_process(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_much_work_begins_in_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mapping, "MANY", 40)
+    monkeypatch.setattr(mapping, "usable_cores", lambda: 2)
     assert os.getpid() not in map_items(process, range(40), "working", died)
 
 
