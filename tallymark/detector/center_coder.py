@@ -106,19 +106,19 @@ class CenterCoder(ABC):
         """The peaks of a tile; their score is the geometric mean of heat and predicted IoU."""
         left, top, right, bottom = (edge / recipe.stride for edge in inside)
         most = (inside[2] - inside[0]) * (inside[3] - inside[1]) // self.pixels_per_candidate
-        peaks = find_peaks(outputs["heat"], MIN_SCORE, max(most, MIN_CANDIDATES), peak_distance)
+        limit = max(most, MIN_CANDIDATES)
+        peaks = find_peaks(outputs["heat"], MIN_SCORE, limit, peak_distance, (left, top, right, bottom))
         x, y = peaks.x + 0.5, peaks.y + 0.5
-        kept = np.flatnonzero((x >= left) & (x < right) & (y >= top) & (y < bottom))
-        at = peaks.y[kept], peaks.x[kept]
-        label = peaks.label[kept]
-        group = groups[label] if len(groups) else np.zeros(len(kept), np.int64)
+        at = peaks.y, peaks.x
+        label = peaks.label
+        group = groups[label] if len(groups) else np.zeros(len(label), np.int64)
         regressed = outputs["values"].reshape(-1, self.values, *outputs["values"].shape[1:])
         values = self.vote(at, label, group, outputs) if self.votes else regressed[group, :, *at]
         quality = outputs["quality"][group, *at]
-        heat = peaks.heat[kept]
-        values, quality = self.refine(x[kept], y[kept], values, heat, quality, outputs)
+        heat = peaks.heat
+        values, quality = self.refine(x, y, values, heat, quality, outputs)
         score = heat ** (1 - recipe.quality_weight) * quality**recipe.quality_weight
-        return TileCandidates(x[kept], y[kept], values, score, label, float(outputs["presence"]))
+        return TileCandidates(x, y, values, score, label, float(outputs["presence"]))
 
     def vote(
         self, at: tuple[np.ndarray, np.ndarray], label: np.ndarray, group: np.ndarray, outputs: Outputs

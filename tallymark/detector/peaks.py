@@ -17,12 +17,18 @@ class Peaks(NamedTuple):
     heat: np.ndarray
 
 
-def find_peaks(heatmap: np.ndarray, threshold: float, limit: int, distance: int = 1) -> Peaks:
+Region = tuple[float, float, float, float]
+"""Left, top, right and bottom of a part of a heatmap, in cells."""
+
+
+def find_peaks(
+    heatmap: np.ndarray, threshold: float, limit: int, distance: int = 1, inside: Region | None = None
+) -> Peaks:
     """Cells of (classes, height, width) that are at least `threshold` and the maximum within `distance` cells.
 
     Of equal neighbours only the first is a peak: a cell must be higher than those in the rows above it, and to the
     left. That depends on the neighbours alone, so that it makes no difference where a tile ends.
-    limit: at most so many peaks.
+    limit: at most so many peaks. inside: only those with their centre in this region; its ends are not in it.
     """
     down = min(distance, heatmap.shape[1] - 1)
     around = np.ones((2 * down + 1, 2 * distance + 1), np.uint8)
@@ -35,8 +41,13 @@ def find_peaks(heatmap: np.ndarray, threshold: float, limit: int, distance: int 
         cell = np.flatnonzero(peak & (layer >= threshold))
         columns.append((np.full(len(cell), number), cell, layer.ravel()[cell]))
     label, cell, value = (np.concatenate(column) for column in zip(*columns, strict=True))
+    y, x = np.divmod(cell, heatmap.shape[2])
+    if inside is not None:  # before the limit, so that peaks outside take no place of others
+        left, top, right, bottom = (edge - 0.5 for edge in inside)
+        kept = np.flatnonzero((x >= left) & (x < right) & (y >= top) & (y < bottom))
+        label, y, x, value = label[kept], y[kept], x[kept], value[kept]
     if len(value) > limit:  # most of them need not be sorted
         high = np.flatnonzero(value >= np.partition(value, -limit)[-limit])
-        label, cell, value = label[high], cell[high], value[high]
+        label, y, x, value = label[high], y[high], x[high], value[high]
     order = np.argsort(-value, kind="stable")[:limit]
-    return Peaks(label[order], *np.divmod(cell[order], heatmap.shape[2]), value[order])
+    return Peaks(label[order], y[order], x[order], value[order])

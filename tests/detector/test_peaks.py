@@ -92,3 +92,15 @@ def test_classes_below_the_threshold_have_no_peaks() -> None:
     heat[1, 2, 3] = 0.5
     assert [column.tolist() for column in find_peaks(heat, 0.5, 10)] == [[1], [2], [3], [0.5]]
     assert [len(column) for column in find_peaks(heat, 0.6, 10)] == [0, 0, 0, 0]
+
+
+def test_peaks_outside_a_region_take_no_place_of_those_inside() -> None:
+    heat = np.zeros((2, 8, 8), np.float32)
+    heat[0, 1, 1], heat[0, 1, 5], heat[1, 5, 1], heat[1, 5, 5] = 0.9, 0.8, 0.7, 0.6
+    for inside, found in (
+        ((0, 0, 8, 8), [0.9, 0.8]),
+        ((2, 0, 8, 8), [0.8, 0.6]),
+        ((0, 2, 8, 8), [0.7, 0.6]),
+        ((1.5, 0, 5.5, 8), [0.9, 0.7]),  # a centre is on an edge: it is inside on the left, and not on the right
+    ):
+        assert find_peaks(heat, 0.1, 2, inside=inside).heat.tolist() == pytest.approx(found)
