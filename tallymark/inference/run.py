@@ -30,7 +30,7 @@ from pathlib import Path
 import polars as pl
 
 from tallymark.core.outputs import holds_files, make_folder, write_json
-from tallymark.core.problems import BadInput, Problem, Problems, shorten
+from tallymark.core.problems import UNREADABLE, BadInput, Problem, Problems, shorten
 from tallymark.core.recipe import Recipe
 from tallymark.core.versions import version_of
 from tallymark.data.folds import Folds, read_folds
@@ -142,6 +142,7 @@ class Run:
             folds.save(self.folder / FOLDS)
             write_frame(self.folder / GROUPS, score.analyses[HELD_OUT_GROUPS].tables[TITLE])
         rows = [asdict(problem) for problem in problems]
+        (self.folder / PROBLEMS).unlink(missing_ok=True)  # of a training before, which this one resumed
         if rows:
             write_frame(self.folder / PROBLEMS, pl.DataFrame(rows, infer_schema_length=None))
 
@@ -153,8 +154,14 @@ class Run:
 
     @property
     def facts(self) -> dict[str, object]:
-        """What is written down beside the recipe; nothing if the file is missing, empty or cut."""
-        stated = read_json(self.folder / ENVIRONMENT, Problems())
+        """What is written down beside the recipe; nothing if the file is missing, empty or cut.
+
+        A `BadInput` if the system fails to read it: what is in it must not be written anew without it.
+        """
+        problems = Problems()
+        stated = read_json(self.folder / ENVIRONMENT, problems)
+        if UNREADABLE in problems.counts and (self.folder / ENVIRONMENT).exists():
+            raise BadInput(problems)
         return stated if isinstance(stated, dict) else {}
 
     def _stated_recipe(self, recipe: Recipe) -> Recipe:

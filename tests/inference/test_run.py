@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +72,22 @@ def test_a_damaged_environment_does_not_keep_a_run_from_being_resumed(damage: by
     assert run.facts["data"] == "somewhere"
 
 
+def test_an_environment_that_cannot_be_read_is_not_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tmp_path / "run")
+    run.begin(RECIPE_VALUES, data="somewhere")
+    before = (run.folder / ENVIRONMENT).read_bytes()
+
+    def fail(path: Path) -> bytes:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr("tallymark.io.texts.read_bytes", fail)
+    with pytest.raises(BadInput, match=r"environment\.json.*permission denied"):
+        run.begin(RECIPE_VALUES, data="somewhere")
+    assert (run.folder / ENVIRONMENT).read_bytes() == before
+
+
 def test_a_damaged_recipe_says_how_to_resume(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.begin(RECIPE_VALUES, data="somewhere")
@@ -126,6 +144,8 @@ def test_results_are_written(tmp_path: Path) -> None:
     assert pl.read_csv(run.folder / TUNING).equals(tuning.curve)
     assert pl.read_csv(run.folder / RECALL).columns == list(COLUMNS)
     assert pl.read_csv(run.folder / PROBLEMS)["item"].to_list() == ["a"]
+    run.end(tuning, value, Problems(EVERY), curve)  # resumed, without these problems
+    assert not (run.folder / PROBLEMS).exists()
 
 
 def test_versions_of_packages_that_are_not_installed() -> None:
