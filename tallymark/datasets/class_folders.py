@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -42,10 +43,13 @@ def read_class_folders(listed: Folder, medium: Medium, names: Sequence[str], pro
     media = listed.ending(medium.suffixes)
     if not media:
         return None
-    splits_of = _SplitFolders(relative_path(path, listed.root).parts[:-1] for path in media)
+    one_of = {os.path.dirname(path): path for path in media}  # noqa: PTH120  # fast
+    parts_of = {folder: relative_path(path, listed.root).parts[:-1] for folder, path in one_of.items()}
+    splits_of = _SplitFolders(parts_of.values())
+    divided = {folder: splits_of.divide(parts) for folder, parts in parts_of.items()}
     by_split: dict[str, dict[Path, Parts]] = {}
     for path in media:
-        split, below = splits_of.divide(relative_path(path, listed.root).parts[:-1])
+        split, below = divided[os.path.dirname(path)]  # noqa: PTH120  # as above
         by_split.setdefault(split, {})[path] = below
     folder_of = {path: name for paths in by_split.values() for path, name in _class_folders(paths).items()}
     used = sorted(set(folder_of.values()))
