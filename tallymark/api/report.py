@@ -136,6 +136,9 @@ def export_report(
         if not labelled.all():
             share = f"{len(known)} of {plural(len(catalog), catalog.medium.noun)}"
             notes.append(f"{share} are labelled; the report is about these")
+        if not len(truth):
+            nouns = truth.shapes.noun[1]
+            notes.insert(0, f"the annotations have no {nouns} at all: every prediction counts as wrong")
     if result.counting is not None:
         total = plural(len(result.counted), *result.counted.shapes.noun)
         threshold_of_counts = f"score threshold {result.counting.score_threshold:.3g}"

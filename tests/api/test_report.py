@@ -275,6 +275,16 @@ def test_counts_at_another_threshold_are_stated(tmp_path: Path) -> None:
     assert "Tables of counts have 3 boxes, at score threshold 0.25" in text
 
 
+def test_annotations_without_any_object_are_stated(tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    cv2.imwrite(str(folder / "a.jpg"), np.full((60, 80, 3), 90, np.uint8))
+    (folder / "train.csv").write_text("image_id,width,height,bbox,source\n")
+    export_report(prediction(folder), tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "annotations have no boxes at all: every prediction counts as wrong" in text
+
+
 @pytest.mark.skipif(not has_fonts(), reason="this system has no font: apt-get install fonts-dejavu-core")
 def test_figures_are_written_as_svg_and_png(sets: Path, tmp_path: Path) -> None:
     write_submission(sets, "wheat", tmp_path / "submission.csv")
