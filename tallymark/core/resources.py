@@ -76,8 +76,8 @@ def free_cores() -> int:
 def observe_cores() -> Callable[[], int]:
     """Begin to observe the machine. The function that is returned gives the `free_cores` since then.
 
-    Other work can be done meanwhile: it waits only if less than the moment has passed, and another process was running
-    at its beginning or is running now.
+    Other work can be done meanwhile: it waits only if less than `SAMPLE_SECONDS` have passed, and another process was
+    running at their beginning or is running now.
     """
     usable = usable_cores()
     before = _Snapshot.take()
@@ -103,7 +103,7 @@ def observe_cores() -> Callable[[], int]:
 class _Snapshot(NamedTuple):
     """idle: seconds that the usable cores have been idle since the machine started, in all.
 
-    alone: whether no other process is running on the machine at this moment.
+    alone: whether no other process of the machine is running.
     """
 
     idle: float

@@ -28,7 +28,7 @@ def find_peaks(
 
     Of equal neighbours only the first is a peak: a cell must be higher than those in the rows above it, and to the
     left. That depends on the neighbours alone, so that it makes no difference where a tile ends.
-    limit: at most so many peaks. inside: only those with their centre in this region; its ends are not in it.
+    limit: at most so many peaks. inside: only those with their centre in this region, right and bottom excluded.
     """
     down = min(distance, heatmap.shape[1] - 1)
     around = np.ones((2 * down + 1, 2 * distance + 1), np.uint8)
