@@ -119,6 +119,10 @@ class Problems:
             self.add_each(kind, file, kept, lambda problem: problem)
             self._counts[kind, file] = self._counts.get((kind, file), 0) + count - len(kept)
 
+    def fresh(self) -> Problems:
+        """An empty collection that keeps as many of each kind and file."""
+        return Problems(self._keep)
+
     def about(self, file: str) -> Problems:
         """The same problems, attributed to another file."""
         moved = Problems()
@@ -133,7 +137,7 @@ class Problems:
         def renamed(file: str) -> str:
             return after + file.removeprefix(before) if file == before or file.startswith(inside) else file
 
-        other = Problems(self._keep)
+        other = self.fresh()
         other.remarks = self.remarks
         other._kept = [replace(problem, file=renamed(problem.file)) for problem in self._kept]
         for (kind, file), count in self._counts.items():
@@ -142,7 +146,7 @@ class Problems:
 
     def without(self, excluded: Callable[[Problem], bool]) -> Problems:
         """These problems except those that `excluded` is true for; it is asked about problems kept in full only."""
-        left = Problems(self._keep)
+        left = self.fresh()
         left._kept = [problem for problem in self._kept if not excluded(problem)]
         left._counts = dict(self._counts)
         for problem in self._kept:

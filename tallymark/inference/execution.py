@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from tallymark.inference.time_limit import TimeLimit
 
+MAX_READERS = 2
+"""Threads that open items, at most."""
 MAX_CONCURRENT = 8
 """Tiles inferred side by side, at most: more cannot be read in the same time, and each takes memory."""
 
@@ -29,6 +31,8 @@ def plan_execution(cores: int) -> Execution:
 
     Several tiles are inferred side by side, with a thread each: threads that share a tile wait for each other, and
     outputs would depend on their number. Tiles are not batched: on CPUs a batch takes as long as its tiles one by one.
+    One reader is enough for two of them: with more threads than there is work, they wait for each other.
     """
     concurrent = min(cores, MAX_CONCURRENT)
-    return Execution(tile_threads=1, concurrent_tiles=concurrent, readers=min(cores, 2), prefetch=2 + concurrent)
+    readers = min(-(-cores // 2), MAX_READERS)
+    return Execution(tile_threads=1, concurrent_tiles=concurrent, readers=readers, prefetch=2 + concurrent)

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 from polars.exceptions import PolarsError
 
+from tallymark.core.parallel import prefetch
 from tallymark.core.problems import UNREADABLE, Problem, Problems, clip
 from tallymark.io.archives import BadArchive, file_status, is_file, open_file, packed_table
 from tallymark.io.folders import open_folder
@@ -84,6 +85,8 @@ REFERENCES = [
     ("scene", "log_token", "log"),
 ]
 """Foreign keys: table, column, and the table whose tokens the column holds."""
+READERS = 2
+"""Tables that are read at once: one of them has most of the rows."""
 CHUNK = 1 << 24
 BETWEEN = re.compile(rb"\}\s*,\s*\{")
 GAP = re.compile(r"[\s,]*")
@@ -101,18 +104,27 @@ def read_tables(folder: Path, problems: Problems, *, annotated: bool) -> Tables:
     """All thirteen tables; one that is missing or unreadable is a problem, and empty in the result."""
     optional = {"attribute", "visibility", "map"} | (set() if annotated else {"sample_annotation", "instance"})
     tables = {}
-    for name, columns in COLUMNS.items():
-        path, schema = folder / f"{name}.json", {"token": TEXT, **columns}
-        if is_file(path):
-            table = _read(path, schema, problems)
-            tables[name] = _valid_rows(table, path, problems)
-            continue
-        tables[name] = pl.DataFrame(schema=schema)
-        if name not in optional:
+    read = prefetch(lambda name: _read_table(folder, name, problems.fresh()), COLUMNS, READERS, len(COLUMNS))
+    for name, (table, met) in zip(COLUMNS, read, strict=True):
+        tables[name] = pl.DataFrame(schema=_schema(name)) if table is None else table
+        problems.merge(met)
+        if table is None and name not in optional:
             expected, remedy = "the table " + name, "unzip the tables again"
-            problems.add(Problem("missing_table", str(path), "nothing", expected, remedy))
+            problems.add(Problem("missing_table", str(folder / f"{name}.json"), "nothing", expected, remedy))
     _report_dangling(folder, tables, problems)
     return tables
+
+
+def _schema(name: str) -> Schema:
+    return {"token": TEXT, **COLUMNS[name]}
+
+
+def _read_table(folder: Path, name: str, problems: Problems) -> tuple[pl.DataFrame | None, Problems]:
+    """The valid rows of a table, None if it is missing, and the problems of the others."""
+    path = folder / f"{name}.json"
+    if not is_file(path):
+        return None, problems
+    return _valid_rows(_read(path, _schema(name), problems), path, problems), problems
 
 
 def _read(path: Path, schema: Schema, problems: Problems) -> pl.DataFrame:
@@ -280,22 +292,27 @@ def _dangling(file: str, column: str, expected: str, row: tuple[str, str]) -> Pr
 
 
 def _report_dangling(folder: Path, tables: Tables, problems: Problems) -> None:
+    lost = pl.collect_all([_without_target(tables, *reference) for reference in REFERENCES])
     empty = set()
-    for name, column, target in REFERENCES:
-        named = tables[name].lazy().select("token", column).drop_nulls()
-        if isinstance(COLUMNS[name][column], pl.List):
-            named = named.explode(column).drop_nulls()
+    for (name, column, target), rows in zip(REFERENCES, lost, strict=True):
         if not tables[target].height:  # one problem, not one for each row that refers to it
-            if named.collect().height and is_file(folder / f"{target}.json"):
+            if rows.height and is_file(folder / f"{target}.json"):
                 empty.add(target)
             continue
-        found = tables[target].lazy().select("token")
-        lost = named.join(found, left_on=column, right_on="token", how="anti", maintain_order="left").collect()
         file, expected = str(folder / f"{name}.json"), f"a token of {target}.json"
-        problems.add_each("dangling_token", file, lost.rows(), partial(_dangling, file, column, expected))
+        problems.add_each("dangling_token", file, rows.rows(), partial(_dangling, file, column, expected))
     for target in sorted(empty):
         file, expected = str(folder / f"{target}.json"), "the rows that other tables refer to"
         problems.add(Problem("empty_table", file, "no valid row", expected, "unzip the tables again"))
+
+
+def _without_target(tables: Tables, name: str, column: str, target: str) -> pl.LazyFrame:
+    """The token and the reference of each row that refers to a row that is not there."""
+    named = tables[name].lazy().select("token", column).drop_nulls()
+    if isinstance(COLUMNS[name][column], pl.List):
+        named = named.explode(column).drop_nulls()
+    known = tables[target].lazy().select("token")
+    return named.join(known, left_on=column, right_on="token", how="anti", maintain_order="left")
 
 
 def sample_tokens(folder: Path, problems: Problems) -> list[str]:

@@ -164,11 +164,11 @@ def _cells(points: np.ndarray, grid: BEVGrid) -> tuple[np.ndarray, np.ndarray, n
     height = (points[:, 2] - grid.z_min) / (grid.z_max - grid.z_min)
     within = (column >= 0) & (column < grid.side) & (row >= 0) & (row < grid.side) & (height >= 0) & (height < 1)
     inside = np.flatnonzero(within)
-    cell = row[inside].astype(np.int64) * grid.side + column[inside].astype(np.int64)
-    return cell, height[inside], inside
+    row, column, height = (values.take(inside) for values in (row, column, height))
+    return row.astype(np.int64) * grid.side + column.astype(np.int64), height, inside
 
 
 def _log_count(count: np.ndarray) -> np.ndarray:
     """Counts as logarithms: 0 for none, 1 for `FULL_CELL`."""
     table: np.ndarray = (np.log1p(np.arange(count.max(initial=0) + 1)) / np.log1p(FULL_CELL)).astype(np.float32)
-    return table[count]
+    return table.take(count)
