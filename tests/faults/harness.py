@@ -286,13 +286,15 @@ class Sweep:
 
     def _unsaid(self, outcome: Outcome) -> str:
         """What a message, or a list or page of problems, should name: the file and the reason."""
-        _, error, path = outcome.fault
+        operation, error, path = outcome.fault
         found = contents(self.folder)
         if outcome.said == self.undisturbed.said and self._contents(self.folder) == self.after:
             return ""  # tried again, with success
         listed = [data.decode(errors="replace") for name, data in found.items() if name in OUT]
         said = outcome.said + "".join(listed)
-        if not any(name in said for one in outcome.paths for name in self._names_of(Path(one))):
+        names = [name for one in outcome.paths for name in self._names_of(Path(one))]
+        names += [Path(path).stem] if self._skips(operation, path) else []  # pages call items by their ids
+        if not any(name in said for name in names):
             return f"the file {path}"
         return "" if os.strerror(error).lower() in said.lower() else f"the reason {os.strerror(error)!r}"
 
