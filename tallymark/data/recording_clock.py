@@ -15,12 +15,14 @@ from tallymark.core.problems import BadInput, Problem
 
 DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-?[01]\d-?[0-3]\d(?!\d)")
 """A date in the name of a file or folder: 2009-03-28 or 20090328."""
+SOUNDTRAP = re.compile(r"(?<=\d\.)\d\d[01]\d[0-3]\d[0-2]\d[0-5]\d[0-5]\d(?!\d)")
+"""Twelve digits behind a serial number, as SoundTraps write them: 5100.200401120000 is of 2020, and not of 2004."""
 DATE_AND_TIME = re.compile(
-    r"(?<!\d)((?:19|20)\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)[-_.T $]*([0-2]\d)[-_.:]?([0-5]\d)(?:[-_.:]?([0-5]\d))?(?!\d)"
+    r"(?<!\d)(?:19|20)\d\d([-_.]?)[01]\d\1[0-3]\d[-_.T $]*[0-2]\d[-_.:]?[0-5]\d(?:[-_.:]?[0-5]\d)?(?!\d)"
 )
-"""Date and time, as 20090328_000000 (AudioMoth, Song Meter, …) or 2000-05-19_00-15-00."""
+"""Date and time, as 20090328_000000 (AudioMoth, Song Meter, …) or 2000-05-19_00-15-00; not 200401_120000."""
 SHORT_YEAR = re.compile(r"(?<!\d)\d\d[01]\d[0-3]\d(?:[-_T]|(?<=\.\d{6}))[0-2]\d[0-5]\d[0-5]\d(?!\d)")
-"""With two digits of the year: 230401-120000, or 5100.210401120000 as SoundTraps write it."""
+"""With two digits of the year: 230401-120000, or A.210401120000."""
 UNIX_TIME = re.compile(r"^[0-9A-F]{8}$")
 """Seconds since 1970 in UTC as eight hexadecimal digits: the first AudioMoths."""
 UNIX_YEARS = range(2015, 2036)
@@ -101,6 +103,7 @@ class RecordingClock:
             yield from self._by_pattern(stem)
             return
         for pattern, form, has_time in (
+            (SOUNDTRAP, "%y%m%d%H%M%S", True),
             (DATE_AND_TIME, "%Y%m%d%H%M%S", True),
             (SHORT_YEAR, "%y%m%d%H%M%S", True),
             (DATE, "%Y%m%d", False),
