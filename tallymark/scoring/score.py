@@ -117,11 +117,13 @@ class Score:
 
     @property
     def groups(self) -> pl.DataFrame | None:
-        """The mean score of each group of items."""
+        """The score of each group of items, by the rule as for all items: not every score is a mean over items."""
         if "group" not in self.items.columns:
             return None
-        counted = self.items.drop_nulls("score")
-        return counted.group_by("group").agg(pl.len().alias("items"), pl.col("score").mean()).sort("group")
+        counted = self.items.select("group", "score", row=pl.int_range(pl.len())).drop_nulls("score")
+        table = counted.group_by("group").agg(pl.len().alias("items"), "row").sort("group")
+        scores = [self.total(np.bincount(rows, minlength=self.items.height).astype(float)) for rows in table["row"]]
+        return table.select("group", "items", pl.Series("score", scores, dtype=pl.Float64).fill_nan(None))
 
     def worst(self, count: int = 5) -> pl.DataFrame:
         """The items that cost most, worst first; equal ones by id."""

@@ -34,6 +34,21 @@ def test_hours_are_a_rule_option_or_come_from_audio(detections: tuple[Path, Path
     assert tallymark.score("upcalls", *detections, audio=None, hours=2).details["fp_per_hour"] == 0.5
 
 
+def test_the_score_of_a_group_is_that_of_its_items_alone(tmp_path: Path) -> None:
+    """F1 is of all calls together: recordings with few calls count less."""
+    names = [f"2009032{day}_{hour:02}0000.wav" for day in (7, 8) for hour in range(2)]
+    for name in names:
+        soundfile.write(tmp_path / name, np.zeros(2000 * 90), 2000)
+    calls = pl.DataFrame({"filename": [names[0], *[names[1]] * 9, names[2]], "timestamp": [*range(0, 55, 5)]})
+    calls.write_csv(tmp_path / "annotations.csv")
+    calls[[0, 1, 2]].write_csv(tmp_path / "submission.csv")
+    score = tallymark.score("upcalls", tmp_path, tmp_path / "submission.csv", images=tmp_path)
+    assert score.groups is not None
+    assert dict(score.groups.select("group", "score").iter_rows()) == pytest.approx(
+        {"2009-03-27": 2 * 3 / (2 * 3 + 7), "2009-03-28": 0.0}
+    )
+
+
 def test_a_score_option_of_another_challenge_is_unknown(detections: tuple[Path, Path]) -> None:
     with pytest.raises(BadInput, match="unknown_option: found 'by_distance'"):
         tallymark.score("upcalls", *detections, by_distance="folder")
