@@ -60,7 +60,8 @@ def score(
     rule_options = what.parse_rule_options(rule, truth)
     chosen = choose_fold(fold_table, fold, images)
     expected, [pair] = read_pairs(what, truth, [submission], images, rule_options, problems, chosen)
-    scoring = Scoring(Path(truth), expected, rule_options, rule | extra, problems)
+    listed = images is not None or chosen is not None
+    scoring = Scoring(Path(truth), expected, rule_options, rule | extra, problems, listed)
     rule_options = what.complete_rule_options(scoring)
     answers, predicted = problems.checked(pair)
     analyses = what.analyze(answers, predicted, replace(scoring, rule_options=rule_options))

@@ -62,7 +62,8 @@ class Scoring:
     """One call of `score`, as the functions that a challenge declares are given it.
 
     truth_path: the file or folder given as truth. truth: of the items to score; None if it cannot be used.
-    given: the rule options and score options that the user gave.
+    given: the rule options and score options that the user gave. listed: whether the items were listed, by a fold or
+        `images`, so that the truth names each of them, also those without objects, and no other.
     """
 
     truth_path: Path
@@ -70,6 +71,7 @@ class Scoring:
     rule_options: Any
     given: Mapping[str, Any]
     problems: Problems
+    listed: bool = False
 
 
 class Analysis(Protocol):

@@ -34,13 +34,15 @@ CLOCK_OPTIONS = (
 def complete_hours(scoring: Scoring, official: Callable[[list[str]], float | None]) -> Any:
     """Rule options with the hours of the folder `audio`, or of the recordings that a data folder has the truth of.
 
-    Without either, `official` states them, given the names of the recordings, if it knows them; else they are unknown.
+    Where the items to score are listed, they are the hours of these. Without a folder, `official` states them, given
+    the names of the recordings, if it knows them; else they are unknown.
     """
     if scoring.truth is not None and scoring.truth.weak:
         return scoring.rule_options  # clips are scored by presence
     names = None if scoring.truth is None else scoring.truth.items.ids.to_list()
     if "audio" in scoring.given:
-        return _with_hours(scoring.rule_options, _hours_in(Path(scoring.given["audio"]), names, scoring.problems))
+        hours = _hours_in(Path(scoring.given["audio"]), names, scoring.problems, named_only=scoring.listed)
+        return _with_hours(scoring.rule_options, hours)
     if "hours" in scoring.given:
         return scoring.rule_options
     if not is_folder(scoring.truth_path):

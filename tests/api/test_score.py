@@ -34,6 +34,16 @@ def test_hours_are_a_rule_option_or_come_from_audio(detections: tuple[Path, Path
     assert tallymark.score("upcalls", *detections, audio=None, hours=2).details["fp_per_hour"] == 0.5
 
 
+def test_hours_of_a_fold_are_those_of_its_recordings(detections: tuple[Path, Path], tmp_path: Path) -> None:
+    for name in ("a.wav", "b.wav"):
+        soundfile.write(tmp_path / name, np.zeros(2000 * 90), 2000)
+    write_folds(tmp_path / "folds.csv", ["a.wav", "b.wav"], [0, 1])
+    of_a_fold = {"fold_table": tmp_path / "folds.csv", "fold": 0}
+    assert tallymark.score("upcalls", *detections, audio=tmp_path, **of_a_fold).details["fp_per_hour"] == 40
+    assert tallymark.score("upcalls", *detections, audio=tmp_path, images=detections[0]).details["fp_per_hour"] == 40
+    assert tallymark.score("upcalls", *detections, audio=tmp_path).details["fp_per_hour"] == 20
+
+
 def test_the_score_of_a_group_is_that_of_its_items_alone(tmp_path: Path) -> None:
     """F1 is of all calls together: recordings with few calls count less."""
     names = [f"2009032{day}_{hour:02}0000.wav" for day in (7, 8) for hour in range(2)]
