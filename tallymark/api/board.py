@@ -27,7 +27,7 @@ from tallymark.scoring.alignment import (
     items_of,
     listed_answers,
     pair_answers,
-    read_answers,
+    read_answers_and_others,
 )
 from tallymark.scoring.board import Board, Entry, Refused
 from tallymark.scoring.ranking import draw_weights, intervals, places, ranked_order, verdicts
@@ -113,16 +113,16 @@ def board(
         problems.add(Problem("bad_option", "board", given, "a seed from 0 on, at least one resample", "give e.g. 0"))
     found = list_submissions(Path(folder), getattr(what.dialect, "SUFFIXES", (".csv",)), problems, (truth, public, out))
     public_ids = None if public is None else read_public(public, problems)
-    answers = read_answers(what, truth, options, problems)
+    answers, unknown = read_answers_and_others(what, truth, options, problems)
     listed = None if images is None else expected_items(what, images, options, items_of(answers), problems)
     answers = listed_answers(what, answers, truth, images, listed, problems)
     options = what.complete_rule_options(Scoring(Path(truth), answers, options, rule_options, problems))
     answers = problems.checked(answers)
     if what.sparse and images is None and not answers.weak:
-        answers = _with_named_items(what, answers, found.submissions, public_ids, options, engine)
+        answers = _with_named_items(what, answers, found.submissions, public_ids, unknown, options, engine)
     is_public = _public_mask(what, answers.items, public_ids, str(public), problems)
     problems.raise_if_any()
-    made = _rank(what, answers, found, is_public, images, options, (seed, resamples), engine)
+    made = _rank(what, answers, found, is_public, images, unknown, options, (seed, resamples), engine)
     made = replace(made, remarks=(*problems.remarks, *made.remarks))
     if out is not None:
         from tallymark.reporting.board import write_page
@@ -136,13 +136,18 @@ def _with_named_items(
     answers: Annotations[Geometry],
     files: Sequence[Path],
     public: pl.Series | None,
+    unknown: Items,
     options: Any,
     engine: EngineChoice,
 ) -> Annotations[Geometry]:
-    """The truth under the items that it or any submission names, so that all are resampled alike."""
+    """The truth under the items that it or any submission names, so that all are resampled alike.
+
+    unknown: items without a known truth, which are not scored.
+    """
     named = map_items(partial(_named, what.name, options), files, "reading names", _no_names, engine)
     ids = [answers.items.ids, *named, *([] if public is None else [public])]
     everything = Items(pl.concat([one.rename("id") for one in ids]).unique(maintain_order=True))
+    everything = Items(everything.ids.filter(pl.Series(unknown.find(everything.ids) < 0)))
     group = answers.items.group
     if group is not None:
         listed = dict(zip(answers.items.ids, group, strict=True))
@@ -187,6 +192,7 @@ def _rank(
     found: Found,
     public: np.ndarray | None,
     images: PathLike | None,
+    unknown: Items,
     options: Any,
     bootstrap: tuple[int, int],
     engine: EngineChoice,
@@ -199,7 +205,7 @@ def _rank(
     guess = what.score(answers, what.baseline.guess(answers, options), options)
     baseline = _scored(f"baseline: {what.baseline.name}", "", guess, weights).entry
     files = [_File(*one) for one in zip(found.submissions, found.names, found.same_as, strict=True)]
-    work = partial(_score_file, what.name, answers, images, options, weights)
+    work = partial(_score_file, what.name, answers, images, unknown, options, weights)
     results = map_items(work, files, "scoring", _ended_its_worker, engine)
     scored = [one for one in results if isinstance(one, _Scored)]
     better = guess.better
@@ -234,6 +240,7 @@ def _score_file(
     challenge_name: str,
     answers: Annotations[Geometry],
     images: PathLike | None,
+    unknown: Items,
     options: Any,
     weights: _Weights,
     file: _File,
@@ -244,7 +251,7 @@ def _score_file(
     problems = Problems()
     try:
         predicted = what.dialect.read(path, options, problems)
-        pair = pair_answers(what, answers, predicted, path, images, options, problems)
+        pair = pair_answers(what, answers, predicted, path, images, options, problems, unknown)
         result = what.score(*problems.checked(pair), options)
         made = _scored(name, same_as, result, weights)
     except BadInput as bad:

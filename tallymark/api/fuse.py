@@ -28,7 +28,7 @@ from tallymark.geometry import Geometry
 from tallymark.inference.ensemble import Ensemble, FusionSettings
 from tallymark.inference.ensemble_tuning import cross_validate, default_settings, halves
 from tallymark.io.regular import read_regular
-from tallymark.scoring.alignment import read_answers
+from tallymark.scoring.alignment import read_answers_and_others
 from tallymark.scoring.compare import Comparison, compare_scores
 from tallymark.scoring.score import Score
 
@@ -206,7 +206,7 @@ def _tuned(
     """The ensemble with the best settings, and what it gains over the best of its members."""
     ensemble = inputs.ensemble
     answers, notes = _answers(what, truth, rule_options, ensemble)
-    if what.sparse and len(answers.items) > len(ensemble.items):  # recordings in which no file has found anything
+    if what.sparse:  # without recordings of unknown truth, and with those in which no file has found anything
         ensemble = ensemble.reindex(answers.items)
 
     def rule(expected: Annotations[Geometry], predicted: Annotations[Geometry]) -> Score:
@@ -223,16 +223,17 @@ def _tuned(
     sign = 1 if fused.score.better == "higher" else -1
     best = max(members, key=lambda one: sign * one.tuned.value if math.isfinite(one.tuned.value) else -math.inf)
     gain = compare_scores(best.tuned, fused.score, seed=seed)
-    predictions = ensemble.predict(fused.settings)
+    predictions = inputs.ensemble.predict(fused.settings)
     return Fusion(what.name, fused.settings, predictions, (*inputs.notes, *notes), tuple(members), fused.score, gain)
 
 
 def _parts(inputs: FusionInputs, items: Items, seed: int) -> np.ndarray:
     """The part of each item in cross-validation: the folds of a training as they are, or else random halves."""
-    if inputs.fold is not None and len(inputs.fold) == len(items):
-        return inputs.fold
-    group = items.group
-    group = inputs.group if group is None and len(inputs.group) == len(items) else group
+    at = inputs.ensemble.items.find(items.ids)
+    known = bool((at >= 0).all())
+    if inputs.fold is not None and known:
+        return inputs.fold[at]
+    group = inputs.group[at] if items.group is None and known else items.group
     return halves(items, items.ids if group is None else group, seed)
 
 
@@ -241,17 +242,25 @@ def _answers(
 ) -> tuple[Annotations[Geometry], list[str]]:
     """The truth of the items of an ensemble, and a note if there are others."""
     problems = Problems()
-    answers = problems.checked(read_answers(what, truth, rule_options, problems))
+    truth_of_items, others = read_answers_and_others(what, truth, rule_options, problems)
+    answers = problems.checked(truth_of_items)
     if answers.weak:
         expected, remedy = "times of events", "fuse with the settings of another set, or without truth"
         raise BadInput(Problem("other_truth", str(truth), "labels of clips", expected, remedy))
     items = ensemble.items
+    if what.sparse:
+        items = Items(items.ids.filter(pl.Series(others.find(items.ids) < 0)))
     if what.suffix_optional:
         answers = replace(answers, items=answers.items.spelled_like(items))
     at = answers.items.find(items.ids)
     if what.sparse:
         known = items if any(member.thresholds is not None for member in ensemble.members) else _union(items, answers)
-        return answers.reindex(known), _others(answers, known)
+        left = len(ensemble.items) - len(items)
+        notes = [f"{left} of {len(ensemble.items)} items of the files have no truth: not scored"] if left else []
+        if not len(known):
+            expected, remedy = "the truth of some items of the files", "give that of the same set"
+            raise BadInput(Problem("missing_truth", str(truth), "that of none", expected, remedy))
+        return answers.reindex(known), [*notes, *_others(answers, known)]
     unknown = [items.ids[k] for k in range(len(items)) if at[k] < 0]
     if unknown:
         found = f"no truth of {len(unknown)} of {len(items)} items of the files, as {shorten(unknown[0])}"

@@ -29,7 +29,7 @@ from tallymark.inference.postprocess import postprocess
 from tallymark.inference.predictor import PredictionResult
 from tallymark.reporting.report.subject import Rule, Subject
 from tallymark.reporting.report.write import SCENES, write_report
-from tallymark.scoring.alignment import read_answers
+from tallymark.scoring.alignment import read_answers_and_others, without_unknown
 from tallymark.scoring.baseline import beside_baseline
 from tallymark.scoring.score import Score
 
@@ -95,7 +95,10 @@ def subject_of(
     answers = None
     notes: list[str] = []
     if source is not None:
-        answers = problems.checked(read_answers(what, source, rule_options, problems))
+        known, unknown = read_answers_and_others(what, source, rule_options, problems)
+        answers = problems.checked(known)
+        if what.sparse:
+            predicted = without_unknown(predicted, unknown, predictions, problems)
         complete = not what.sparse or Path(predictions).is_dir() or threshold is not None
         answers, predicted, notes = _align(what, answers, predicted, str(predictions), complete=complete)
         scoring = Scoring(Path(source), answers, rule_options, rule | extra, problems)

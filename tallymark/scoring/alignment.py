@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import polars as pl
 
+from tallymark.core.humanize import plural
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.core.registry import Challenge
 from tallymark.core.resources import release_memory
@@ -66,7 +67,14 @@ def read_pairs(
     """
     own = [Problems() for _ in (truth, *submissions)]
     large = sum(map(_size, (truth, *submissions))) > TOGETHER
-    jobs = [partial(read_answers, what, truth, rule_options, own[0])]
+    unknown = list[Items]()
+
+    def answers() -> Annotations[Geometry] | None:
+        known, others = read_answers_and_others(what, truth, rule_options, own[0])
+        unknown.append(others)
+        return known
+
+    jobs: list[Callable[[], Annotations[Geometry] | None]] = [answers]
     jobs += [
         partial(what.dialect.read, path, rule_options, mine) for path, mine in zip(submissions, own[1:], strict=True)
     ]
@@ -84,7 +92,7 @@ def read_pairs(
     pairs = []
     for path in submissions:
         predicted = _known(what, found.pop(1), chosen)  # its own ids are not needed in memory beside those of the truth
-        pairs.append(pair_answers(what, expected, predicted, path, images, rule_options, problems))
+        pairs.append(pair_answers(what, expected, predicted, path, images, rule_options, problems, unknown[0]))
     del predicted
     if large:
         release_memory()
@@ -119,20 +127,29 @@ def read_answers(
     what: Challenge, path: PathLike, rule_options: DataclassInstance, problems: Problems
 ) -> Annotations[Geometry] | None:
     """The truth of a file, or of the labelled items of a data folder; None, with problems, if there is none."""
+    return read_answers_and_others(what, path, rule_options, problems)[0]
+
+
+def read_answers_and_others(
+    what: Challenge, path: PathLike, rule_options: DataclassInstance, problems: Problems
+) -> tuple[Annotations[Geometry] | None, Items]:
+    """The truth as of `read_answers`, and the items of a data folder whose truth is not known."""
     if not is_folder(path):
-        return what.dialect.read_truth(path, rule_options, problems)
+        return what.dialect.read_truth(path, rule_options, problems), Items.of([])
     catalog: Catalog | None = what.module("read").read(Path(path), rule_options, problems)
     if catalog is None:
-        return None
+        return None, Items.of([])
     problems.remarks += catalog.remarks
+    every = catalog.items
     if what.sparse and 0 < catalog.files.null_count() < len(catalog):  # nobody can have found anything in the others
         problems.remarks.append(f"{missing_media(catalog).found}: not scored")
         catalog = catalog.with_media()
     try:
-        return catalog.with_truth().truth
+        truth = catalog.with_truth().truth
     except BadInput as bad:
         problems.merge(bad.problems)
-        return None
+        return None, Items.of([])
+    return truth, Items(every.ids.filter(pl.Series(truth.items.find(every.ids) < 0)))
 
 
 def _size(path: PathLike) -> int:
@@ -173,16 +190,34 @@ def pair_answers(
     images: PathLike | None,
     rule_options: DataclassInstance,
     problems: Problems,
+    unknown: Items | None = None,
 ) -> Pair | None:
-    """Truth and predictions under the same items; None, with problems, where they cannot be."""
+    """Truth and predictions under the same items; None, with problems, where they cannot be.
+
+    unknown: items of the data folder whose truth is not known.
+    """
     if truth is None or predicted is None:
         return None
     if truth.weak or predicted.weak:
         return _clip_pair(what, truth, predicted, file, rule_options, problems)
     if what.sparse and images is None:  # the items are those of either file
+        predicted = without_unknown(predicted, unknown, file, problems)
         items = Items(pl.concat([truth.items.ids, predicted.items.ids]).unique(maintain_order=True))
         return truth.reindex(items), predicted.reindex(items)
     return truth, fit_items(what, predicted, truth.items, file, rule_options, problems)
+
+
+def without_unknown(
+    predicted: Annotations[Geometry], unknown: Items | None, file: PathLike, problems: Problems
+) -> Annotations[Geometry]:
+    """Predictions without items of which nobody knows whether they have objects; a remark says how many."""
+    named = predicted.items.ids
+    kept = np.ones(len(named), bool) if unknown is None else unknown.find(named) < 0
+    if kept.all():
+        return predicted
+    left = f"{int((~kept).sum())} of {plural(len(kept), 'predicted item')}"
+    problems.remarks.append(f"{left} in {Path(file).name} without annotations or media: not scored")
+    return predicted.reindex(Items(named.filter(pl.Series(kept))))
 
 
 def _clip_pair(

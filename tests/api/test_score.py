@@ -12,6 +12,7 @@ import pytest
 import soundfile
 
 import tallymark
+from tallymark.api.report import subject_of
 from tallymark.core.problems import BadInput
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
@@ -42,6 +43,33 @@ def test_hours_of_a_fold_are_those_of_its_recordings(detections: tuple[Path, Pat
     assert tallymark.score("upcalls", *detections, audio=tmp_path, **of_a_fold).details["fp_per_hour"] == 40
     assert tallymark.score("upcalls", *detections, audio=tmp_path, images=detections[0]).details["fp_per_hour"] == 40
     assert tallymark.score("upcalls", *detections, audio=tmp_path).details["fp_per_hour"] == 20
+
+
+def test_every_command_scores_the_labelled_recordings_of_a_folder_only(tmp_path: Path) -> None:
+    folder, files = tmp_path / "recordings", tmp_path / "files"
+    folder.mkdir()
+    files.mkdir()
+    for name in ("a.wav", "b.wav", "c.wav"):
+        soundfile.write(folder / name, np.zeros(2000 * 90), 2000)
+    for name in ("a", "b"):  # c.wav has no label track: nobody knows whether it has calls
+        (folder / f"{name}.txt").write_text("10\t11\tup\n30\t31\tup\n")
+    found = ["a.wav,10.5,0.9", "a.wav,80,0.3", "b.wav,30.5,0.8", "c.wav,20,0.7", "c.wav,50,0.6"]
+    paths = [files / "first.csv", files / "second.csv"]
+    for path, rows in zip(paths, (found, found[:-1]), strict=True):
+        path.write_text("filename,timestamp,score\n" + "\n".join(rows) + "\n")
+    f1 = pytest.approx(2 * 2 / (2 * 2 + 1 + 2))
+    score = tallymark.score("upcalls", folder, paths[0])
+    assert score.value == f1
+    assert score.details["fp_per_hour"] == 20
+    assert score.remarks == ("1 of 3 predicted items in first.csv without annotations or media: not scored",)
+    assert tallymark.compare("upcalls", folder, *paths).difference == 0
+    assert [entry.score for entry in tallymark.board("upcalls", files, folder).entries] == [f1, f1]
+    fused = tallymark.fuse("upcalls", paths, truth=folder, score_threshold=0.0)
+    assert [one.score.value for one in fused.inputs] == [f1, f1]
+    assert fused.predictions.items.ids.to_list() == ["a.wav", "b.wav", "c.wav"]
+    subject = subject_of(tallymark.challenge("upcalls"), paths[0], tallymark.read("upcalls", folder), None, {})
+    assert subject.truth is not None
+    assert subject.rule(subject.truth, subject.predicted).value == f1
 
 
 def test_the_score_of_a_group_is_that_of_its_items_alone(tmp_path: Path) -> None:

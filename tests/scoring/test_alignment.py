@@ -160,6 +160,20 @@ def test_sparse_submissions_must_not_name_unknown_recordings_of_a_list(tmp_path:
     assert ids(both[0]) == ids(both[1]) == ["a.wav", "b.wav"]
 
 
+def test_predictions_in_unlabelled_recordings_of_a_folder_are_not_scored(tmp_path: Path) -> None:
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    for name in ("a.wav", "b.wav"):
+        soundfile.write(folder / name, [0.0] * 100, 100)
+    write(folder / "a.txt", "0.2\t0.4\tup\n")
+    submission = write(tmp_path / "calls.csv", CALLS + "a.wav,0.3\nb.wav,0.1\nb.wav,0.5\nc.wav,0.5\n")
+    both, problems = pair("upcalls", folder, submission)
+    assert not problems
+    assert both is not None
+    assert ids(both[1]) == ["a.wav", "c.wav"]
+    assert problems.remarks == ["1 of 3 predicted items in calls.csv without annotations or media: not scored"]
+
+
 @pytest.mark.parametrize("like", ["a", "a.jpg"])
 def test_a_folder_names_items_with_or_without_suffix_as_the_truth_does(tmp_path: Path, like: str) -> None:
     for name in ("a.jpg", "b.jpg"):
