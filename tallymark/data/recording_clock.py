@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ UNIX_TIME = re.compile(r"^[0-9A-F]{8}$")
 UNIX_YEARS = range(2015, 2036)
 """Years in which such a name is a time, and not just a number."""
 EPOCH = datetime.datetime(1970, 1, 1)
+DAY = 86_400
+"""Seconds."""
 DIRECTIVES = {
     "Y": r"\d{4}", "y": r"\d{2}", "m": r"\d{2}", "d": r"\d{2}", "H": r"\d{2}", "M": r"\d{2}", "S": r"\d{2}",
     "j": r"\d{3}", "b": "[A-Za-z]{3}", "p": "[AaPp][Mm]", "I": r"\d{2}", "f": r"\d{1,6}", "%": "%",
@@ -40,12 +43,13 @@ class RecordingName(NamedTuple):
     """Which recorder made a recording, and when it started.
 
     start: seconds since 1970 by the clock that is shown; None if the name has no date.
-    has_time: whether the name has the time of day too.
+    has_time: whether the name has the time of day too. utc: seconds since 1970 in UTC, if the time zone is known.
     """
 
     recorder: str
     start: float | None
     has_time: bool
+    utc: float | None = None
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,12 @@ class RecordingClock:
         path = PurePosixPath(name.replace("\\", "/"))
         folders = [folder for folder in path.parts[:-1] if not DATE.search(folder)]
         for start, recorder, has_time, utc in self._readings(path.stem):
-            shown = self._shown(start, utc) if has_time else start
-            return RecordingName(recorder or "".join(folders[-1:]), (shown - EPOCH).total_seconds(), has_time)
+            recorder = recorder or "".join(folders[-1:])
+            if not (has_time and self._zones):
+                return RecordingName(recorder, (start - EPOCH).total_seconds(), has_time)
+            at = start.replace(tzinfo=datetime.UTC if utc else self._zones[0])
+            shown = at.astimezone(self._zones[-1]).replace(tzinfo=None)
+            return RecordingName(recorder, (shown - EPOCH).total_seconds(), has_time, at.timestamp())
         return RecordingName(name, None, False)
 
     def day(self, name: str) -> str | None:
@@ -90,12 +98,34 @@ class RecordingClock:
         start = self.parse(name).start
         return None if start is None else f"{EPOCH + datetime.timedelta(seconds=start):%Y-%m-%d}"
 
-    def utc(self, start: float) -> str | None:
-        """A shown time in UTC as text; None if the time zone is not known."""
-        if not self._zones:
-            return None
-        local = (EPOCH + datetime.timedelta(seconds=start)).replace(tzinfo=self._zones[-1])
-        return f"{local.astimezone(datetime.UTC):%Y-%m-%d %H:%M:%S.%f}"[:-3]
+    def shown(self, utc: float) -> float:
+        """What the shown clock says at a time in UTC; both in seconds since 1970."""
+        at = (EPOCH + datetime.timedelta(seconds=utc)).replace(tzinfo=datetime.UTC)
+        return (at.astimezone(self._zones[-1]).replace(tzinfo=None) - EPOCH).total_seconds()
+
+    def changes(self, name: RecordingName, seconds: float) -> list[tuple[float, float]]:
+        """When the shown clock is put forward or back in a recording of this length, in seconds from its start.
+
+        Each with what the clock says then, in seconds since 1970.
+        """
+        if name.utc is None:
+            return []
+        changes = []
+        begin, end = math.floor(name.utc), math.ceil(name.utc + seconds)
+        while begin < end:
+            low, high = begin, min(begin + DAY, end)
+            begin = high
+            if self._shift(low) == self._shift(high):
+                continue
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if self._shift(middle) == self._shift(low) else (low, middle)
+            if high < name.utc + seconds:
+                changes.append((high - name.utc, self.shown(high)))
+        return changes
+
+    def _shift(self, utc: int) -> float:
+        return self.shown(utc) - utc
 
     def _readings(self, stem: str) -> Iterator[tuple[datetime.datetime, str, bool, bool]]:
         """Start, recorder, whether there is a time of day, and whether it is in UTC by its form."""
@@ -138,12 +168,6 @@ class RecordingClock:
         """The zone of the recorders and the one to show; empty if none is given."""
         names = [name.strip() for name in self.zone.split(",") if name.strip()]
         return [_zone(name) for name in (names * 2)[:2]] if len(names) < 3 else [_zone(self.zone)]
-
-    def _shown(self, start: datetime.datetime, utc: bool) -> datetime.datetime:
-        if not self._zones:
-            return start
-        aware = start.replace(tzinfo=datetime.UTC if utc else self._zones[0])
-        return aware.astimezone(self._zones[-1]).replace(tzinfo=None)
 
 
 def _zone(name: str) -> datetime.tzinfo:

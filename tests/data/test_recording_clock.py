@@ -46,12 +46,13 @@ def test_date_and_time_are_read_from_names(name: str, recorder: str, start: str)
 
 @pytest.mark.parametrize("name", ["B_cont_23.wav", "A_20090231_000000.wav", "x120090328_000000.wav"])
 def test_names_without_a_date(name: str) -> None:
-    assert parse_recording_name(name) == (name, None, False)
+    assert parse_recording_name(name) == (name, None, False, None)
 
 
 @pytest.mark.parametrize("name", ["A_20090328.wav", "A_2009-03-28_dive7.wav", "A_20090328_250000.wav"])
 def test_names_with_a_date_and_no_time(name: str) -> None:
-    assert parse_recording_name(name) == ("A", datetime.datetime(2009, 3, 28, tzinfo=datetime.UTC).timestamp(), False)
+    start = datetime.datetime(2009, 3, 28, tzinfo=datetime.UTC).timestamp()
+    assert parse_recording_name(name) == ("A", start, False, None)
 
 
 def shown(clock: RecordingClock, name: str) -> str:
@@ -72,11 +73,31 @@ def test_time_zones() -> None:
     local = RecordingClock(zone="+02:00")
     assert shown(local, "a_20230401_120000.wav") == "2023-04-01 12:00:00"
     assert shown(local, "a_20230401T120000Z.wav") == "2023-04-01 14:00:00"
-    assert local.utc(local.parse("a_20230401_120000.wav").start or 0) == "2023-04-01 10:00:00.000"
+    assert (
+        local.parse("a_20230401_120000.wav").utc == datetime.datetime(2023, 4, 1, 10, tzinfo=datetime.UTC).timestamp()
+    )
     both = RecordingClock(zone="UTC,America/Halifax")
     assert shown(both, "a_20230401_020000.wav") == "2023-03-31 23:00:00"
     assert both.day("a_20230401_020000.wav") == "2023-03-31"
-    assert RecordingClock().utc(0) is None
+    assert RecordingClock().parse("a_20230401_120000.wav").utc is None
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds", "changes"),
+    [
+        ("a_20090308_053000.wav", 1800, []),
+        ("a_20090308_053000.wav", 1801, [(1800, "2009-03-08 03:00:00")]),
+        ("a_20091101_043000.wav", 86400, [(1800, "2009-11-01 01:00:00")]),
+        ("a_20090308_060000.wav", 86400 * 30, []),
+        ("a_20090307_060000.wav", 86400 * 30, [(86400, "2009-03-08 03:00:00")]),
+    ],
+)
+def test_clocks_are_put_forward_and_back_within_recordings(
+    name: str, seconds: float, changes: list[tuple[float, str]]
+) -> None:
+    clock = RecordingClock(zone="UTC,America/Halifax")
+    found = clock.changes(clock.parse(name), seconds)
+    assert [(at, f"{EPOCH + datetime.timedelta(seconds=start)}") for at, start in found] == changes
 
 
 @pytest.mark.parametrize("clock", [RecordingClock("%H%M"), RecordingClock("%Q"), RecordingClock(zone="Mars/Base")])

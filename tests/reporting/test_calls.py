@@ -8,6 +8,7 @@ import pytest
 
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
+from tallymark.data.recording_clock import RecordingClock
 from tallymark.geometry import Events
 from tallymark.reporting.calls import call_summary, calls_per_day, calls_per_hour, list_calls
 
@@ -32,6 +33,25 @@ def test_recordings_continue_over_midnight() -> None:
     ]
     assert table.columns == ["recorder", "day", "hour", "hours", "count", "per_hour"]
     assert calls_per_day(table).rows() == [("SITE", "2009-03-28", 0.5, 2, 4), ("SITE", "2009-03-29", 1.25, 3, 2.4)]
+
+
+def test_clocks_are_put_forward_and_back() -> None:
+    """In Halifax by an hour on 8 March at 06:00 UTC and on 1 November at 05:00 UTC; the recorders run in UTC."""
+    clock = RecordingClock(zone="UTC,America/Halifax")
+    names = ["A_20090308_050000.wav", "A_20091101_053000.wav"]
+    calls = calls_in(names, [0, 0, 0, 1], [3599, 3600, 8000, 60])
+    assert calls_per_hour(calls, np.array([9000, 900]), clock=clock).rows() == [
+        ("A", "2009-03-08", 1, 1, 1, 1),
+        ("A", "2009-03-08", 3, 1, 1, 1),
+        ("A", "2009-03-08", 4, 0.5, 1, 2),
+        ("A", "2009-11-01", 1, 0.25, 1, 4),
+    ]
+    assert list_calls(calls, clock).select("clock", "utc").rows() == [
+        ("2009-03-08 01:59:59.000", "2009-03-08 05:59:59.000"),
+        ("2009-03-08 03:00:00.000", "2009-03-08 06:00:00.000"),
+        ("2009-03-08 04:13:20.000", "2009-03-08 07:13:20.000"),
+        ("2009-11-01 01:31:00.000", "2009-11-01 05:31:00.000"),
+    ]
 
 
 def test_an_undated_recording_is_its_own_recorder() -> None:
