@@ -119,7 +119,8 @@ def predict(
         share = f"{len(catalog)} of {len(every)} {every.medium.noun}s"
         notes.append(f"predicted split {', '.join(catalog.split.unique().sort())}: {share}; --split all predicts all")
     elif out is not None and split == "auto" and catalog.labelled.any() and "test" not in set(catalog.split):
-        labelled = plural(int(catalog.labelled.sum()), catalog.medium.noun)
+        present = catalog.files.is_not_null().to_numpy()
+        labelled = plural(int((catalog.labelled & present).sum()), catalog.medium.noun)
         notes.append(f"there is no test split: the submission is about {labelled} of the annotated data")
     catalog = catalog.with_media()
     own = predictor.metadata.recipe

@@ -118,3 +118,10 @@ def test_sweeps_without_a_file_are_not_pseudo_labelled(tmp_path: Path) -> None:
     listed = set(pl.read_csv(tmp_path / "second" / "trained_on.csv")["item"])
     assert catalog.items.ids[gone] not in listed
     assert {catalog.items.ids[item] for item in there} <= listed
+
+
+def test_the_split_that_is_predicted_is_said_without_those_that_are_missing(partial: Path, tmp_path: Path) -> None:
+    shutil.rmtree(partial / "test")
+    present = len(tallymark.read("upcalls", partial).with_media())
+    printed = run("predict", "upcalls", partial, "--out", tmp_path / "submission.csv")
+    assert f"the submission is about {present} recordings of the annotated data" in printed
