@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from tallymark.core.humanize import plural
-from tallymark.core.problems import BadInput, Problem, Problems
+from tallymark.core.problems import BadInput, Problem, Problems, shorten
 from tallymark.core.registry import Challenge
 from tallymark.core.resources import release_memory
 from tallymark.data.annotations import Annotations
@@ -202,6 +202,7 @@ def pair_answers(
         return _clip_pair(what, truth, predicted, file, rule_options, problems)
     if what.sparse and images is None:  # the items are those of either file
         predicted = without_unknown(predicted, unknown, file, problems)
+        _remark_on_other_names(truth.items, predicted.items, file, problems)
         items = Items(pl.concat([truth.items.ids, predicted.items.ids]).unique(maintain_order=True))
         return truth.reindex(items), predicted.reindex(items)
     return truth, fit_items(what, predicted, truth.items, file, rule_options, problems)
@@ -218,6 +219,15 @@ def without_unknown(
     left = f"{int((~kept).sum())} of {plural(len(kept), 'predicted item')}"
     problems.remarks.append(f"{left} in {Path(file).name} without annotations or media: not scored")
     return predicted.reindex(Items(named.filter(pl.Series(kept))))
+
+
+def _remark_on_other_names(truth: Items, predicted: Items, file: PathLike, problems: Problems) -> None:
+    """Say so if a submission that need not name every item names none of the truth."""
+    if len(truth) and len(predicted) and not (truth.find(predicted.ids) >= 0).any():
+        problems.remarks.append(
+            f"{Path(file).name} has no item of the truth, which has names as {shorten(truth.ids[0])}, and not as "
+            f"{shorten(predicted.ids[0])}: they must be equal, with the folders"
+        )
 
 
 def _clip_pair(

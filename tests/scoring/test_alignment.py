@@ -160,6 +160,16 @@ def test_sparse_submissions_must_not_name_unknown_recordings_of_a_list(tmp_path:
     assert ids(both[0]) == ids(both[1]) == ["a.wav", "b.wav"]
 
 
+def test_recordings_without_a_common_name_are_remarked(tmp_path: Path) -> None:
+    truth = write(tmp_path / "truth.csv", CALLS + "day/a.wav,1.0\n")
+    for names, remarks in (("a.wav", 1), ("a.wav day/a.wav", 0), ("", 0)):
+        submission = write(tmp_path / "calls.csv", CALLS + "".join(f"{name},1.0\n" for name in names.split()))
+        _, problems = pair("upcalls", truth, submission)
+        assert not problems
+        assert len(problems.remarks) == remarks
+        assert all("names as day/a.wav, and not as a.wav" in remark for remark in problems.remarks)
+
+
 def test_predictions_in_unlabelled_recordings_of_a_folder_are_not_scored(tmp_path: Path) -> None:
     folder = tmp_path / "recordings"
     folder.mkdir()
