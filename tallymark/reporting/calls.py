@@ -51,7 +51,8 @@ def calls_per_hour(
     hour = first[part] + np.arange(len(part)) - np.repeat(np.cumsum(spanned) - spanned, spanned)
     covered = np.minimum(start[part] + length[part], (hour + 1) * HOUR) - np.maximum(start[part], hour * HOUR)
     time = np.clip(calls.shapes.time, 0, None) - begin[own]
-    call_hour = np.floor_divide(start[own] + time, HOUR).astype(np.int64)
+    last = first + np.maximum(spanned, 1) - 1  # of a call at the very end, which nothing is recorded after
+    call_hour = np.minimum(np.floor_divide(start[own] + time, HOUR).astype(np.int64), last[own])
     rows = pl.DataFrame(
         {
             "part": np.concatenate([part, own]),

@@ -89,6 +89,12 @@ def test_recordings_of_whole_hours_have_no_empty_last_hour() -> None:
     assert table["hours"].to_list() == [1, 1]
 
 
+def test_a_call_at_the_end_of_a_recording_is_of_its_last_hour() -> None:
+    """A call that the end of a file cuts in two is predicted at that end, where nothing is recorded any more."""
+    table = calls_per_hour(calls_in(["A_20090328_234500.wav", UNDATED], [0, 1], [900, 3600]), np.array([900, 3600]))
+    assert table.rows() == [("A", "2009-03-28", 23, 0.25, 1, 4), (UNDATED, None, 0, 1, 1, 1)]
+
+
 def test_unreadable_recordings_have_no_hours() -> None:
     table = calls_per_hour(calls_in(["a.wav"], [], []), np.array([np.nan]))
     assert table.height == 0
