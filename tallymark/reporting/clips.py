@@ -19,7 +19,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.drawing.spectrograms import draw_spectrogram
 from tallymark.drawing.text import CAPTION_HEIGHT, draw_caption
 from tallymark.geometry import Events
-from tallymark.io.audio import read_audio, read_header
+from tallymark.io.audio import finite_samples, read_audio, read_header
 from tallymark.io.audio_writer import write_wav
 from tallymark.io.media import BadMedia
 from tallymark.io.names import safe_name
@@ -222,8 +222,9 @@ def _write_clip(
 ) -> np.ndarray:
     """Write the sound and its spectrogram; returns the image without the caption."""
     start, stop = time - CONTEXT, time + CONTEXT
-    sound = read_audio(path, max(start, 0.0), stop)
-    write_wav(out.with_name(f"{out.name}.wav"), np.nan_to_num(sound), read_header(path).rate)
+    sound = finite_samples(read_audio(path, max(start, 0.0), stop))
+    sound = sound / np.abs(sound).max(initial=1.0)  # samples written as floats may be in any unit
+    write_wav(out.with_name(f"{out.name}.wav"), sound, read_header(path).rate)
     fmin, fmax = (band / config.window_seconds for band in (config.first_bin, config.first_bin + config.n_bins - 1))
     event = Events(np.array([time]), np.array([MARKED]))
     image = draw_spectrogram(level, (start, stop), fmax, event, SIZE, fmin=fmin, level_range=(MIN_LEVEL, BRIGHTEST))

@@ -161,6 +161,23 @@ def test_clips_show_the_spectrogram_of_the_model(tmp_path: Path) -> None:
     assert (edge[:, :-start] == edge.min()).all()
 
 
+def test_floats_in_another_unit_are_not_cut_off(tmp_path: Path) -> None:
+    """Recorders write raw counts or pascals as floats; in a clip, full scale is 1."""
+    (tmp_path / "in").mkdir()
+    write_recordings(tmp_path / "in")
+    samples, _ = soundfile.read(tmp_path / "in" / "a.wav", dtype="float32")
+    counts = 32768 * samples
+    counts[int(4.5 * RATE)] = np.inf
+    soundfile.write(tmp_path / "in" / "a.wav", counts, RATE, subtype="FLOAT")
+    catalog = api_data.read("upcalls", tmp_path / "in")
+    call = Annotations.from_rows(catalog.items, np.array([0]), Events(np.array([5.0])), score=np.array([0.8]))
+    [name] = write_clips(catalog, call, 0.4, SpectrogramConfig(), tmp_path / "out", each=1)["file"]
+    clip, _ = soundfile.read(tmp_path / "out" / name)
+    own = samples[RATE : 9 * RATE].copy()
+    own[int(3.5 * RATE)] = 0
+    assert clip == pytest.approx(own / np.abs(own).max(), abs=1e-4)
+
+
 def test_unreadable_recordings_have_no_clips(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     write_recordings(tmp_path / "in")
