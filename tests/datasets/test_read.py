@@ -147,12 +147,26 @@ def test_recordings_are_joined_by_bare_name_only_where_that_is_clear(tmp_path: P
     assert (note.kind, note.item) == ("ambiguous_file", "same.wav")
     assert catalog.files[catalog.items.ids.index_of("one.wav")] == "20090328/one.wav"
     assert catalog.files[catalog.items.ids.index_of("same.wav")] is None
+    labelled = dict(zip(catalog.items.ids, catalog.labelled.tolist(), strict=True))
+    assert not labelled["20090328/same.wav"]  # one of the two has the call
+    assert not labelled["20090329/same.wav"]
     (tmp_path / "calls.csv").write_text("filename,timestamp,label\n20090329/same.wav,0.002,up\n")
     catalog = tallymark.read("upcalls", tmp_path)
     assert not catalog.notes
     assert catalog.files[0] == "20090329/same.wav"
     assert catalog.group[0] == "20090329"
     assert catalog.labelled.all()
+
+
+def test_recordings_of_a_table_that_is_not_used_are_unlabelled(tmp_path: Path) -> None:
+    for name in "abcd":
+        soundfile.write(tmp_path / f"{name}.wav", np.zeros(100), 8000)
+    (tmp_path / "first.csv").write_text("filename,timestamp,label\na.wav,0.001,up\nb.wav,0.002,up\n")
+    (tmp_path / "second.csv").write_text("filename,timestamp,label\nb.wav,0.003,up\nc.wav,0.004,up\n")
+    catalog = tallymark.read("upcalls", tmp_path)
+    assert catalog.notes.counts == {"unused_table": 1}
+    labelled = dict(zip(catalog.items.ids, catalog.labelled.tolist(), strict=True))
+    assert labelled == {"a.wav": True, "b.wav": True, "c.wav": False, "d.wav": True}
 
 
 def test_a_recording_in_two_splits_is_ambiguous(tmp_path: Path) -> None:
