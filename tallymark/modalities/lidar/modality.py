@@ -18,7 +18,7 @@ from tallymark.io.lidar import SWEEP
 from tallymark.io.media import BadMedia
 from tallymark.modalities.base import BLANK, Dataset, InputPlan, ModelInput, Probe, Tile, fingerprint_file
 from tallymark.modalities.lidar.bev import POINT_FEATURES, BEVCanvas
-from tallymark.modalities.lidar.painting import painting_files, unpainted_items
+from tallymark.modalities.lidar.painting import painting_cameras, painting_files, unpainted_items
 from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import UPRIGHT, bev_grid, bev_input, read_scan
 
@@ -109,7 +109,7 @@ class LidarModality:
         return LidarDataset(catalog, recipe)
 
     def fingerprint(self, catalog: Catalog, item: int, recipe: LidarRecipe) -> list[object]:
-        """Files, times and poses of all sweeps that the sample is made from."""
+        """Files, times and poses of all sweeps and images that the sample is made from."""
         drive = catalog.drive
         name = catalog.items.ids[item]
         if drive is None:
@@ -119,8 +119,10 @@ class LidarModality:
         except BadMedia:
             return [name]
         painted = [fingerprint_file(path) for path in painting_files(drive, item, recipe)]
+        shots = painting_cameras(drive, item, recipe)
         chains = drive.sensor, drive.vehicle
-        poses = [part[rows].tolist() for chain in chains for part in (chain.rotation, chain.translation)]
+        poses = [part[[*rows, *shots]].tolist() for chain in chains for part in (chain.rotation, chain.translation)]
+        poses.append(drive.intrinsic[shots].tolist())
         times, files = ([drive.sample_data[column][row] for row in rows] for column in ("timestamp", "file"))
         swept = [fingerprint_file(None if file is None else Path(file)) for file in files]
         return [name, times, poses, swept, *painted]

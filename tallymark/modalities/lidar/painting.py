@@ -30,9 +30,14 @@ def painted_columns(recipe: LidarRecipe) -> int:
     return sum(COLUMNS[source] for source in USES[recipe.point_painting])
 
 
+def painting_cameras(drive: Drive, item: int, recipe: LidarRecipe) -> np.ndarray:
+    """The rows of the images that the points of an item are painted with."""
+    return drive.cameras(item) if "camera" in USES[recipe.point_painting] else np.empty(0, np.int64)
+
+
 def painting_files(drive: Drive, item: int, recipe: LidarRecipe) -> list[Path | None]:
     """The map and the images that the points of an item are painted with."""
-    files = drive.sample_data["file"][drive.cameras(item)].to_list() if "camera" in USES[recipe.point_painting] else []
+    files = drive.sample_data["file"][painting_cameras(drive, item, recipe)].to_list()
     maps = [drive.map_of(item)] if "map" in USES[recipe.point_painting] else []
     return maps + [None if file is None else Path(file) for file in files]
 

@@ -60,6 +60,20 @@ def test_the_network_is_given_painted_points(catalog: Catalog, encoder: str, sha
     assert len(MODALITY.fingerprint(catalog, 0, recipe)) == len(plain) + 2
 
 
+def test_the_fingerprint_of_a_painted_sample_depends_on_the_calibration_of_its_cameras(catalog: Catalog) -> None:
+    drive = catalog.drive
+    assert drive is not None
+    shots = drive.cameras(0)
+    moved = drive.sensor.translation.copy()
+    moved[shots] += 0.1
+    sensor = replace(drive.sensor, translation=moved)
+    for other in (replace(drive, intrinsic=drive.intrinsic * 2), replace(drive, sensor=sensor)):
+        recalibrated = replace(catalog, drive=other)
+        for recipe, same in ((BOTH, False), (BOTH.replace(point_painting="map"), True)):
+            before, after = (MODALITY.fingerprint(one, 0, recipe) for one in (catalog, recalibrated))
+            assert (before == after) is same
+
+
 def test_items_without_a_map_or_an_image_are_counted(catalog: Catalog) -> None:
     drive = catalog.drive
     assert drive is not None
