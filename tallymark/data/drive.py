@@ -61,15 +61,20 @@ class Drive:
     def points(self, item: int, sweeps: int = 1, frame: CoordinateFrame = "sensor") -> np.ndarray:
         """Points (n, 5) of a sample and of sweeps before it: x, y, z, intensity, and seconds before the sample.
 
-        Earlier sweeps of the same scene and lidar are transformed to the coordinate frame of the sample.
-        Points that are not finite are dropped.
+        Earlier sweeps of the same scene and lidar are transformed to the coordinate frame of the sample; one that is
+        damaged is left out, as one without a file is. Points that are not finite are dropped.
         """
         row = self._row(item)
         if self.sample_data["file"][row] is None:
             raise BadMedia("missing_media", f"no file {self.sample_data['filename'][row]}")
         stacked = []
         for source in self.sweep_rows(item, sweeps):
-            points = read_sweep(Path(self.sample_data["file"][source]), self.columns)
+            try:
+                points = read_sweep(Path(self.sample_data["file"][source]), self.columns)
+            except BadMedia as bad:
+                if source == row or bad.transient:
+                    raise
+                continue
             if not np.isfinite(points).all():
                 points = points[np.isfinite(points[:, :3]).all(axis=1)]
             own = np.empty((5, len(points)), np.float32).T  # column by column, as they are used

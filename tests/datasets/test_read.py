@@ -15,6 +15,7 @@ import soundfile
 import tallymark
 from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks
 from tallymark.io import nuscenes_tables as relations
+from tallymark.io.media import BadMedia
 from tests.made import NAMES
 from tests.sets import SMALL, copy_of
 
@@ -239,6 +240,21 @@ def test_lyft_points_in_every_frame(sets: Path) -> None:
     near = own[np.linalg.norm(own[:, :2], axis=1) < 30, :3][::20]
     away = np.array([np.linalg.norm(earlier - point, axis=1).min() for point in near])
     assert np.median(away) < 0.5
+
+
+def test_a_damaged_sweep_costs_its_own_sample_only(sets: Path, tmp_path: Path) -> None:
+    catalog = tallymark.read("lyft", copy_of(sets, "lyft", tmp_path)).in_split("train")
+    drive = catalog.drive
+    assert drive is not None
+    item = next(item for item in range(len(catalog)) if len(drive.sweep_rows(item, 2)) == 2)
+    damaged = Path(drive.sample_data["file"][drive.sweep_rows(item, 2)[1]])
+    damaged.write_bytes(damaged.read_bytes()[:-7])
+    np.testing.assert_array_equal(drive.points(item, sweeps=2), drive.points(item))
+    path = catalog.path(item)
+    assert path is not None
+    path.write_bytes(path.read_bytes()[:-7])
+    with pytest.raises(BadMedia, match="not divisible by 5"):
+        drive.points(item, sweeps=2)
 
 
 def test_cameras_and_maps_are_those_of_the_sample(sets: Path) -> None:
