@@ -292,6 +292,20 @@ def test_a_bare_sweep_with_a_float_too_few(tmp_path: Path) -> None:
     assert (problem.kind, problem.found) == ("ragged_sweep", "248 floats, not divisible by 5")
 
 
+def test_files_of_radars_are_not_missed(sets: Path, tmp_path: Path) -> None:
+    folder = copy_of(sets, "lyft", tmp_path)
+    added = {
+        "sensor": {"token": "radar", "channel": "RADAR_FRONT", "modality": "radar"},
+        "calibrated_sensor": {"token": "calibrated", "sensor_token": "radar", "camera_intrinsic": []},
+        "sample_data": {"token": "echo", "calibrated_sensor_token": "calibrated", "filename": "samples/echo.pcd"},
+    }
+    for name, row in added.items():
+        path = folder / "train_data" / f"{name}.json"
+        rows = json.loads(path.read_text())
+        path.write_text(json.dumps([*rows, rows[0] | row]))
+    assert not found("lyft", folder)
+
+
 def test_bad_json_says_where(sets: Path, tmp_path: Path) -> None:
     folder = copy_of(sets, "lyft", tmp_path)
     path = folder / "train_data" / "log.json"

@@ -122,7 +122,9 @@ def _report_sizes(catalog: Catalog, inspections: Inspections, problems: Problems
 def _check_other_sensor_data(catalog: Catalog, drive: Drive, problems: Problems, engine: EngineChoice) -> None:
     """Camera images and further sweeps that belong to the samples."""
     others = drive.sample_data.with_row_index("row").filter(
-        ~pl.col("row").is_in(drive.samples) & pl.col("sample_token").is_in(catalog.items.ids.implode())
+        ~pl.col("row").is_in(drive.samples)
+        & pl.col("sample_token").is_in(catalog.items.ids.implode())
+        & pl.col("modality").is_in(["camera", "lidar"])  # nuScenes has radars too, whose files nothing reads
     )
     rows = others.select("sample_token", "filename", "file", "modality").rows()
     jobs: list[Job] = [
