@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tallymark
-from tallymark.challenges.food import dialect, read, synth
+from tallymark.challenges.food import CHALLENGE, dialect, read, synth
 from tallymark.challenges.food.rule import RuleOptions, score
 from tallymark.cli.main import app
 from tallymark.core.problems import Problems
@@ -46,6 +47,16 @@ def test_the_score_is_the_top_3_error() -> None:
 def test_k_is_an_option() -> None:
     result = score(labels([1], [2]), labels([1], [1]), RuleOptions(k=1))
     assert result.value == result.details["top1_error"] == 0.5
+
+
+def test_a_model_of_two_classes_submits_both(tmp_path: Path) -> None:
+    known = CHALLENGE.parse_rule_options({}, classes=("cat", "dog"))
+    assert (known.k, known.num_classes) == (2, 2)
+    assert CHALLENGE.parse_rule_options({"k": 1}, classes=("cat", "dog")).k == 1
+    assert CHALLENGE.parse_rule_options({}, classes=tuple("abcd")).k == 3
+    ranked = replace(labels([1, 0], [0, 1]), classes=("cat", "dog"))
+    tallymark.write("food", ranked, tmp_path / "s.csv")
+    assert tallymark.read_submission("food", tmp_path / "s.csv", k=2).shapes.label.tolist() == [1, 0, 0, 1]
 
 
 def test_truth_and_both_submission_formats(tmp_path: Path) -> None:

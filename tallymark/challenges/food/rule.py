@@ -34,9 +34,9 @@ class RuleOptions(options_module.RuleOptions):
 
 
 def data_options(path: Path | None, classes: Sequence[str]) -> dict[str, int]:
-    """The number of classes, where a model or a list of classes says it."""
+    """The number of classes, where a model or a list of classes says it; a row cannot have more labels than that."""
     number = len(classes) or (None if path is None else count_listed_classes(path))
-    return {} if number is None else {"num_classes": number}
+    return {} if number is None else {"num_classes": number, "k": min(number, RuleOptions().k)}
 
 
 def score(truth: Annotations[Labels], predicted: Annotations[Labels], rule_options: RuleOptions) -> Score:
