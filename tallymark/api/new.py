@@ -18,6 +18,8 @@ PathLike = str | Path
 EXAMPLE = "bees"
 """The name of the challenge in the skeleton."""
 EXAMPLE_TITLE = "Bees at the hive entrance"
+ID_COLUMN = "frame"
+"""The column of ids in its tables; that of the objects is named like the challenge."""
 NAME = re.compile("[a-z][a-z0-9_]*")
 
 
@@ -49,6 +51,8 @@ def _check_name(name: str) -> None:
         raise BadInput(Problem("bad_name", "command line", f"'{name}'", expected, remedy))
     if name in challenge_names():
         raise BadInput(Problem("bad_name", "command line", f"the challenge '{name}'", "a new name", remedy))
+    if name == ID_COLUMN:
+        raise BadInput(Problem("bad_name", "command line", f"the column '{name}'", "a name of its own", remedy))
     if name == "tests" or importlib.util.find_spec(name) is not None:
         raise BadInput(Problem("bad_name", "command line", f"the package '{name}'", "a name of its own", remedy))
 

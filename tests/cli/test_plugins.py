@@ -64,7 +64,7 @@ def test_a_broken_plugin_is_a_problem_where_it_is_named(command: str) -> None:
     assert "--hours" in run("score", "--help")
 
 
-@pytest.mark.parametrize("name", ["Bees", "wheat", "json", "class", "2bees", "tests"])
+@pytest.mark.parametrize("name", ["Bees", "wheat", "json", "class", "2bees", "tests", "frame"])
 def test_names_that_are_taken_or_no_names_are_refused(name: str, tmp_path: Path) -> None:
     assert "bad_name" in run("new", name, "--out", tmp_path / "folder", code=2)
     assert not (tmp_path / "folder").exists()
