@@ -77,7 +77,8 @@ class Drive:
                 continue
             if not np.isfinite(points).all():
                 points = points[np.isfinite(points[:, :3]).all(axis=1)]
-            own = np.empty((5, len(points)), np.float32).T  # column by column, as they are used
+            # Column by column, as they are used. World coordinates may be those of a country: 4,400,000 m to the north.
+            own = np.empty((5, len(points)), float if frame == "world" else np.float32).T
             own[:, :4] = points[:, :4]
             own[:, :3] = self._transform(own[:, :3], source, row, frame)
             own[:, 4] = (self.sample_data["timestamp"][row] - self.sample_data["timestamp"][source]) / 1e6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -14,6 +15,7 @@ import soundfile
 
 import tallymark
 from tallymark.geometry import Boxes, Cuboids, Events, Labels, Masks
+from tallymark.geometry.poses import Poses
 from tallymark.io import nuscenes_tables as relations
 from tallymark.io.media import BadMedia
 from tests.made import NAMES
@@ -240,6 +242,15 @@ def test_lyft_points_in_every_frame(sets: Path) -> None:
     near = own[np.linalg.norm(own[:, :2], axis=1) < 30, :3][::20]
     away = np.array([np.linalg.norm(earlier - point, axis=1).min() for point in near])
     assert np.median(away) < 0.5
+
+
+def test_points_far_from_the_origin_of_the_world_keep_their_places(sets: Path) -> None:
+    drive = tallymark.read("lyft", sets / "lyft").in_split("train").drive
+    assert drive is not None
+    origin = np.array([500_000, 4_400_000, 0])
+    far = replace(drive, vehicle=Poses(drive.vehicle.rotation, drive.vehicle.translation + origin))
+    own, world = (one.points(0, frame="world")[:, :3] for one in (drive, far))
+    np.testing.assert_allclose(world - origin, own, atol=1e-3)
 
 
 def test_a_damaged_sweep_costs_its_own_sample_only(sets: Path, tmp_path: Path) -> None:
