@@ -256,10 +256,11 @@ def _split_of_folder(folder: str, root: Path) -> str | None:
 def names_a_split(folder: str) -> str | None:
     """The split that a folder is named after: train, val or test."""
     word = FIRST_WORD.match(folder.lower())
-    return SPLIT_WORDS.get(word[0]) if word else None
+    return SPLIT_WORDS.get(word[1]) if word else None
 
 
-FIRST_WORD = re.compile("[a-z]+")
+FIRST_WORD = re.compile(r"(?:v\d+\.\d+-)?([a-z]+)")
+"""After the version of the data set, which nuScenes has in the names of its folders: `v1.0-test`."""
 SPLIT_WORDS = {
     "train": "train", "training": "train",
     "val": "val", "valid": "val", "validation": "val", "dev": "val", "development": "val",

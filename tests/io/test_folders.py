@@ -160,7 +160,15 @@ def test_photographs_of_one_name_in_different_folders_are_all_kept(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("folder", "part"),
-    [("train_v2", "train"), ("val2017", "val"), ("Validation", "val"), ("test", "test"), ("valley", "other")],
+    [
+        ("train_v2", "train"),
+        ("val2017", "val"),
+        ("Validation", "val"),
+        ("test", "test"),
+        ("v1.0-test", "test"),
+        ("v1.0-mini", "other"),
+        ("valley", "other"),
+    ],
 )
 def test_a_folder_names_a_split_by_a_whole_word(folder: str, part: str, tmp_path: Path) -> None:
     assert split_of_path(tmp_path / folder / "a.jpg", tmp_path, "other") == part
