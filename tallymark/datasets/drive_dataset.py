@@ -28,8 +28,13 @@ def read_drive_dataset(
     table: Path | None,
     classes: tuple[str, ...],
     problems: Problems,
+    *,
+    keep_unknown: bool = False,
 ) -> Catalog:
-    """The samples of all sets of tables below a folder, with the truth of `table` or else of the tables."""
+    """The samples of all sets of tables below a folder, with the truth of `table` or else of the tables.
+
+    keep_unknown: take categories that are not in `classes` as further classes, instead of reporting them.
+    """
     media = [(split_of_path(path, listed.root), path) for path in listed.ending(medium.suffixes | IMAGE_SUFFIXES)]
     all_files = {path.name: path for _, path in media}
     splits: list[Split] = []
@@ -47,15 +52,16 @@ def read_drive_dataset(
         maps.update(tables["map"]["filename"].str.split("/").list.last())
         own_files = {path.name: path for split, path in media if split == name}  # splits may share names of maps
         drive, items = join_drive(tables, all_files | own_files)
-        own = _truth(truth, table, folder, tables, items, classes, name, notes, problems)
+        known = (*classes, *unknown_categories(tables, classes)) if keep_unknown else classes
+        own = _truth(truth, table, folder, tables, items, known, name, notes, problems)
         files = _sweeps(drive, items)
         truth_file = table if own is not None and truth is not None and name != "test" else folder
         splits.append(Split(name, files, own, truth_file, names=items.ids.to_list()))
         drives.append(drive)
         groups.append(pl.DataFrame({"id": items.ids, "group": items.group}))
     if truth is not None:
-        known = {name for split in splits if split.name != "test" for name in split.names}
-        _report_unknown(truth, str(table), Items.of(list(known)), problems)
+        samples = {name for split in splits if split.name != "test" for name in split.names}
+        _report_unknown(truth, str(table), Items.of(list(samples)), problems)
     catalog = concat_splits(listed.root, medium, splits, problems)
     catalog.notes.merge(notes)
     _note_orphans([path for _, path in media], named, catalog.notes)

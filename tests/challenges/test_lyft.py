@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,22 @@ def test_synthetic_drives_are_read_back(drives: Path) -> None:
     assert catalog.drive.columns == read.COLUMNS
     truth, _ = parse(dialect.read_truth, drives / "train.csv", OPTIONS)
     assert len(truth) == len(catalog.truth)
+
+
+def test_other_categories_of_the_tables_are_kept_on_request(drives: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "drives"
+    shutil.copytree(drives, folder)
+    (folder / "train.csv").unlink()
+    table = folder / "train_data" / "category.json"
+    table.write_text(table.read_text().replace('"car"', '"vehicle.car"'))
+    kept = tallymark.read("lyft", folder, unknown_class="keep")
+    assert kept.truth is not None
+    cars = np.bincount(kept.truth.labels)[kept.truth.classes.index("vehicle.car")]
+    assert cars > 0
+    assert not tallymark.check("lyft", folder, unknown_class="keep").problems
+    problems = Problems()
+    read.read(folder, RuleOptions(), problems)
+    assert problems.counts == {"unknown_class": 1}
 
 
 def test_the_ids_of_a_folder_are_its_test_samples(drives: Path) -> None:

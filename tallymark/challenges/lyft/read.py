@@ -31,5 +31,5 @@ def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog
         )
     table = choose_table(listed, ("train.csv",), problems)
     truth = None if table is None else dialect.read_truth(table, rule_options, problems)
-    catalog = read_drive_dataset(listed, LYFT_SWEEP, truth, table, dialect.CLASSES, problems)
-    return replace(catalog, drive=None if catalog.drive is None else replace(catalog.drive, columns=COLUMNS))
+    keep = rule_options.unknown_class == "keep"
+    return read_drive_dataset(listed, LYFT_SWEEP, truth, table, dialect.CLASSES, problems, keep_unknown=keep)
