@@ -25,7 +25,8 @@ from tallymark.scoring.sweep import IouComparison, sweep
 if TYPE_CHECKING:
     from rich.console import Console
 
-BAND_NAMES = ("0-20", "20-40", "40-60", "60+")
+BAND_NAMES = ("0-20", "20-40", "40-60", "60+", "unknown")
+"""The last is that of samples without a lidar sweep, whose pose nobody knows."""
 TWENTIETHS = (10, 14)
 """IoU thresholds 0.50 and 0.70, in twentieths."""
 
@@ -157,8 +158,9 @@ def _find_items(truth: Annotations[Cuboids], catalog: Catalog) -> np.ndarray:
 
 
 def _band(annotations: Annotations[Cuboids], catalog: Catalog, at: np.ndarray) -> np.ndarray:
-    """The band of each cuboid; the last one where its distance is unknown."""
-    return np.searchsorted(BANDS, distance(catalog, at, annotations), "right")
+    """The band of each cuboid."""
+    metres = distance(catalog, at, annotations)
+    return np.where(np.isnan(metres), len(BANDS) + 1, np.searchsorted(BANDS, metres, "right"))
 
 
 Side = tuple[np.ndarray, np.ndarray, np.ndarray]

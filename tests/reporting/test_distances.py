@@ -95,6 +95,14 @@ def test_distances_are_from_the_vehicle_of_each_sample(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_distances_in_a_sample_without_a_sweep_are_unknown(tmp_path: Path) -> None:
+    catalog = catalog_of(tmp_path, ["a", "b"], [(0, 0, 0), (0, 0, 0)])
+    assert catalog.drive is not None
+    lost = replace(catalog, drive=replace(catalog.drive, samples=np.array([0, -1])))
+    bands = score_by_distance(TRUTH, PREDICTED, lost).bands
+    assert [row[:3] for row in rows(bands)] == [("0-20", 1, 1), ("20-40", 1, 1), ("40-60", 0, 1), ("unknown", 2, 1)]
+
+
 @pytest.mark.parametrize("world", [False, True])
 def test_cuboids_with_few_points_do_not_count(tmp_path: Path, world: bool) -> None:
     """Five points in the first car, two in the second and third, five in the false positive and two in the bus.
