@@ -43,8 +43,7 @@ def export_kitti(source: ExportSource[Cuboids], folder: Path) -> None:
     camera_of = _cameras(source.catalog)
     for place in (LABEL_FOLDER, CALIBRATION_FOLDER):
         make_folder(folder / place)
-    ids = [one.replace("/", "_") for one in source.catalog.items.ids]  # a label file is in one folder, always
-    labels = output_paths(folder / LABEL_FOLDER, ids, ".txt")
+    labels = output_paths(folder / LABEL_FOLDER, _file_names(source.catalog.items.ids.to_list()), ".txt")
     for item, path in enumerate(labels):
         camera = camera_of(item)
         if camera is None:
@@ -61,6 +60,12 @@ def export_kitti(source: ExportSource[Cuboids], folder: Path) -> None:
         ]
         write_text(path, "".join(lines), sync=False)
         write_text(folder / CALIBRATION_FOLDER / path.name, calibration, sync=False)
+
+
+def _file_names(ids: list[str]) -> list[str]:
+    """The names of label files, which are all in one folder: those of the sweeps, unless several share one."""
+    names = [one.rpartition("/")[2] for one in ids]
+    return names if len(set(names)) == len(names) else [one.replace("/", "_") for one in ids]
 
 
 def with_camera(source: ExportSource[Cuboids], path: Path) -> np.ndarray:

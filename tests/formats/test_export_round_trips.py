@@ -230,6 +230,30 @@ def test_cuboids_score_the_same_after_a_round_trip(to: str, sets: Path, tmp_path
     assert {len(row) for row in rows} == {16}
 
 
+def test_kitti_labels_are_named_like_their_frames(sets: Path, tmp_path: Path) -> None:
+    tallymark.convert("lyft", sets / "lyft", tmp_path / "first", to="kitti")
+    (tmp_path / "first" / "velodyne").mkdir()
+    for label in (tmp_path / "first" / "label_2").iterdir():
+        np.ones((5, 4), np.float32).tofile(tmp_path / "first" / "velodyne" / f"{label.stem}.bin")
+    both = tmp_path / "both"
+    for part in ("training", "testing"):  # in KITTI, each numbers its frames from 0 on
+        shutil.copytree(tmp_path / "first", both / part)
+    catalog = tallymark.read("lyft", both)
+    own = catalog.in_split("train")
+    assert own.truth is not None
+    frames = {path.name for path in (tmp_path / "first" / "label_2").iterdir()}
+    for chosen, expected in (
+        (own, frames),
+        (catalog, {f"{part}_{frame}" for part in ("training", "testing") for frame in frames}),
+    ):
+        assert chosen.truth is not None
+        submission = tmp_path / f"{len(chosen)}.csv"
+        tallymark.write("lyft", chosen.truth, submission)
+        out = tmp_path / f"out{len(chosen)}"
+        tallymark.convert("lyft", submission, out, to="kitti", media=both)
+        assert {path.name for path in (out / "label_2").iterdir()} == expected
+
+
 def test_kitti_keeps_the_calibration_of_its_source(sets: Path, tmp_path: Path) -> None:
     tallymark.convert("lyft", sets / "lyft", tmp_path / "first", to="kitti")
     calibration = next((tmp_path / "first" / "calib").iterdir())
