@@ -14,7 +14,7 @@ from typing import BinaryIO
 import cv2
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
-from PIL.TiffImagePlugin import IMAGELENGTH, IMAGEWIDTH, TiffImageFile
+from PIL.TiffImagePlugin import EXTRASAMPLES, IMAGELENGTH, IMAGEWIDTH, TiffImageFile
 
 from tallymark.io.archives import open_file
 from tallymark.io.folders import HEIC_SUFFIXES, IMAGE_SUFFIXES
@@ -44,6 +44,9 @@ PILLOW_ERRORS = (
 )
 """Exceptions of Pillow for images that it cannot read."""
 EXIF_ORIENTATION = 0x0112
+TIFF_STARTS = (b"II*\0", b"MM\0*")
+UNASSOCIATED_ALPHA = 2
+"""The kind of an extra band that is said to be the opacity: by default, GDAL says so of the fourth, as infrared."""
 HEIC_MARK = b"ftyp"
 HEIC_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"}
 """What follows the size and the mark at the beginning of a HEIC image, whatever its name."""
@@ -184,10 +187,22 @@ def _read_size(data: bytes) -> tuple[int, int]:
 
 
 def _decode(data: bytes, flag: int) -> np.ndarray | None:
+    if data.startswith(TIFF_STARTS) and _has_opacity(data):  # by which OpenCV multiplies the colours
+        return None
     try:
         return cv2.imdecode(np.frombuffer(data, np.uint8), flag)
     except cv2.error:  # more pixels than OpenCV allows
         return None
+
+
+def _has_opacity(data: bytes) -> bool:
+    """Whether a TIFF has a fourth band as the opacity of its colours."""
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            kinds = image.tag_v2.get(EXTRASAMPLES) if isinstance(image, TiffImageFile) else None
+            return image.mode == "RGBA" and kinds == (UNASSOCIATED_ALPHA,)
+    except PILLOW_ERRORS:
+        return False
 
 
 def _decode_with_pillow(data: bytes) -> np.ndarray:

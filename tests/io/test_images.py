@@ -44,6 +44,18 @@ def test_every_mode_is_reduced_to_rgb(mode: str, tmp_path: Path) -> None:
     assert (np.ptp(reduced.reshape(-1, 3), axis=0) < 40).all()
 
 
+@pytest.mark.parametrize("suffix", ["png", "tif"])
+def test_a_fourth_band_does_not_change_the_colours(suffix: str, tmp_path: Path) -> None:
+    """GDAL writes red, green, blue and infrared so: the fourth band is said to be the opacity."""
+    bands = np.random.default_rng(0).integers(0, 255, (60, 90, 4)).astype(np.uint8)
+    path = tmp_path / f"a.{suffix}"
+    Image.fromarray(bands).save(path)
+    np.testing.assert_array_equal(read_image(path), bands[..., :3])
+    np.testing.assert_array_equal(read_at_least(path, lambda *size: size)[0], bands[..., :3])
+    grey = cv2.resize(cv2.cvtColor(bands[..., :3], cv2.COLOR_RGB2GRAY), (48, 48), interpolation=cv2.INTER_AREA)
+    assert np.abs(inspect_image(path).thumbnail.astype(int) - grey).max() <= 1
+
+
 def saved(path: Path, width: int, height: int, orientation: int = 1) -> Path:
     """An image with smooth colours, in a file that is to be turned for showing."""
     coarse = np.random.default_rng(0).integers(0, 255, (5, 8, 3)).astype(np.uint8)
