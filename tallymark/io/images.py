@@ -14,7 +14,7 @@ from typing import BinaryIO
 import cv2
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
-from PIL.TiffImagePlugin import EXTRASAMPLES, IMAGELENGTH, IMAGEWIDTH, TiffImageFile
+from PIL.TiffImagePlugin import BITSPERSAMPLE, EXTRASAMPLES, IMAGELENGTH, IMAGEWIDTH, TiffImageFile
 
 from tallymark.io.archives import open_file
 from tallymark.io.folders import HEIC_SUFFIXES, IMAGE_SUFFIXES
@@ -45,6 +45,9 @@ PILLOW_ERRORS = (
 """Exceptions of Pillow for images that it cannot read."""
 EXIF_ORIENTATION = 0x0112
 TIFF_STARTS = (b"II*\0", b"MM\0*")
+TIFF_BITS = 16
+"""Most bits of a band: of 32, which are fractions or large numbers, nobody knows what is black and what is white."""
+TIFF_REMEDY = "write red, green and blue in 8 bits"
 UNASSOCIATED_ALPHA = 2
 """The kind of an extra band that is said to be the opacity: by default, GDAL says so of the fourth, as infrared."""
 HEIC_MARK = b"ftyp"
@@ -220,7 +223,13 @@ def open_with_pillow(file: BinaryIO) -> Image.Image:
     file.seek(0)
     if start[4:8] == HEIC_MARK and start[8:12] in HEIC_BRANDS:
         register_heic()
-    return Image.open(file)
+    try:
+        return Image.open(file)
+    except UnidentifiedImageError:
+        if not start.startswith(TIFF_STARTS):
+            raise
+        found = "a TIFF image that is damaged, or with bands that are not read"
+        raise BadMedia("corrupt_media", found, TIFF_REMEDY) from None
 
 
 @cache
@@ -238,6 +247,9 @@ def _oriented_size(image: Image.Image) -> tuple[int, int]:
     width, height = image.size
     if isinstance(image, TiffImageFile):  # some versions of Pillow transpose the size of these
         width, height = int(image.tag_v2[IMAGEWIDTH]), int(image.tag_v2[IMAGELENGTH])
+        bits = max(image.tag_v2.get(BITSPERSAMPLE, (1,)))
+        if bits > TIFF_BITS:
+            raise BadMedia("unread_media", f"a TIFF image with bands of {bits} bits", TIFF_REMEDY)
     if width * height > MAX_PIXELS:
         raise _too_large(f"{width} x {height} pixels")
     transposed = image.getexif().get(EXIF_ORIENTATION, 1) in (5, 6, 7, 8)

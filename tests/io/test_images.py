@@ -15,7 +15,7 @@ from PIL import Image
 
 from tallymark.io import images
 from tallymark.io.ground_resolution import GPS_IFD
-from tallymark.io.images import EXIF_ORIENTATION, inspect_image, read_at_least, read_image, read_reduced
+from tallymark.io.images import EXIF_ORIENTATION, image_size, inspect_image, read_at_least, read_image, read_reduced
 from tallymark.io.media import BadMedia
 
 
@@ -54,6 +54,24 @@ def test_a_fourth_band_does_not_change_the_colours(suffix: str, tmp_path: Path) 
     np.testing.assert_array_equal(read_at_least(path, lambda *size: size)[0], bands[..., :3])
     grey = cv2.resize(cv2.cvtColor(bands[..., :3], cv2.COLOR_RGB2GRAY), (48, 48), interpolation=cv2.INTER_AREA)
     assert np.abs(inspect_image(path).thumbnail.astype(int) - grey).max() <= 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_a_tiff_of_which_no_range_is_known_is_refused(dtype: type, tmp_path: Path) -> None:
+    """OpenCV takes 0.7 for 0: a radar image would be black."""
+    path = tmp_path / "a.tif"
+    Image.fromarray(np.full((60, 90), 0.7).astype(dtype)).save(path)
+    for read in (read_image, image_size, inspect_image, lambda file: read_at_least(file, lambda *size: size)):
+        with pytest.raises(BadMedia, match="a TIFF image with bands of 32 bits"):
+            read(path)
+
+
+def test_a_tiff_with_bands_that_are_not_read_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "a.tif"
+    cv2.imwrite(str(path), np.zeros((60, 90, 3), np.float32))
+    with pytest.raises(BadMedia, match="a TIFF image that is damaged, or with bands that are not read") as caught:
+        read_image(path)
+    assert caught.value.remedy == "write red, green and blue in 8 bits"
 
 
 def saved(path: Path, width: int, height: int, orientation: int = 1) -> Path:
