@@ -112,10 +112,10 @@ class FilePrediction:
             if size not in self.scales and 0 in (plan := self.predictor.plan_inputs(catalog, self.gsd)).estimated:
                 shown = recipe if plan.recipes is None else plan.recipes[0]
                 self.scales[size] = int(str(shown.at("prediction")["image_size"]))
-            stated = ground_sampling_distance(path)
+            by_ground = self.predictor.metadata.scale.get("gsd") and ground_sampling_distance(path)
         except BadMedia:  # prediction will report it
             return None
-        return (size, self.scales[size]) if size in self.scales and stated is None else None
+        return (size, self.scales[size]) if size in self.scales and not by_ground else None
 
     def _digest(self, path: str, found: Fingerprint) -> bytes:
         """The digest of a file that is still as it was found."""

@@ -13,12 +13,14 @@ import numpy as np
 import polars as pl
 import pytest
 import soundfile
+from PIL import Image
 
 from tallymark.api.predict import predict
 from tallymark.api.watch import watch
 from tallymark.core.recipe import Recipe
 from tallymark.data.catalog import Catalog
 from tallymark.inference.predictor import Predictor
+from tallymark.io.ground_resolution import EXIF_IFD, FOCAL_LENGTH_35MM, SUBJECT_DISTANCE, ground_sampling_distance
 from tallymark.modalities.base import InputPlan
 from tests.api.camera import THRESHOLD, Camera, photograph
 from tests.untrained import untrained
@@ -125,6 +127,24 @@ def test_the_first_image_of_a_size_decides_about_the_scale_of_all(
     planned.clear()
     watch(camera.model, camera.folder, camera.out.with_name("fixed"), once=True, settle=0, image_size=64)
     assert planned == []
+
+
+def test_a_distance_in_the_metadata_does_not_matter_to_a_model_that_knows_none(
+    camera: Camera, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scale of such photographs is estimated, and kept for all of them as for others."""
+    monkeypatch.setattr(
+        Predictor,
+        "plan_inputs",
+        lambda self, *_: InputPlan([self.metadata.recipe.replace(image_size=96)], (), {}, frozenset({0})),
+    )
+    exif = Image.Exif()
+    exif.get_ifd(EXIF_IFD).update({SUBJECT_DISTANCE: 2.0, FOCAL_LENGTH_35MM: 35})
+    for name in ("0.jpg", "1.jpg"):
+        Image.new("RGB", (64, 64)).save(camera.folder / name, exif=exif)
+    assert ground_sampling_distance(camera.folder / "0.jpg") is not None
+    camera.watch()
+    assert [line.get("scale") for line in camera.ledger] == [["64 x 64", 96]] * 2
 
 
 def test_recordings_have_a_recorder_a_time_and_calls_per_hour(tmp_path: Path) -> None:
