@@ -123,12 +123,18 @@ def _measure(rectangles: RotatedBoxes, area: np.ndarray, place: Georeference) ->
 
 
 def _geometries(shapes: list[list[Polygon]], place: Georeference) -> list[Json]:
-    """The polygons of each object in degrees: the outer ring counter-clockwise, holes clockwise, all closed."""
+    """The polygons of each object in degrees: the outer ring counter-clockwise, holes clockwise, all closed.
+
+    An object across the date line is in one piece, with some longitudes beyond 180 degrees.
+    """
     rings = [ring for shape in shapes for polygon in shape for ring in polygon]
     if not rings:
         return [{"type": "MultiPolygon", "coordinates": []} for _ in shapes]
-    degrees = place.lonlat(np.concatenate(rings)).round(DECIMALS)
-    placed = iter(np.split(degrees, np.cumsum([len(ring) for ring in rings])[:-1]))
+    degrees = place.lonlat(np.concatenate(rings))
+    corners = [sum(len(ring) for polygon in shape for ring in polygon) for shape in shapes]
+    first = degrees[np.repeat(np.cumsum([0, *corners[:-1]]), corners), 0]
+    degrees[:, 0] = (first + 180) % 360 - 180 + (degrees[:, 0] - first + 180) % 360 - 180
+    placed = iter(np.split(degrees.round(DECIMALS), np.cumsum([len(ring) for ring in rings])[:-1]))
     geometries: list[Json] = []
     for shape in shapes:
         coordinates = []

@@ -89,6 +89,32 @@ def test_masks_on_the_map_are_the_same_masks(turned: float, tmp_path: Path) -> N
     assert not shapely.LinearRing(hole).is_ccw
 
 
+@pytest.mark.parametrize(("crs", "left"), [("EPSG:4326", 179.9985), ("EPSG:4326", -180.0015), ("EPSG:3832", None)])
+def test_an_object_across_the_date_line_is_in_one_piece(crs: str, left: float | None, tmp_path: Path) -> None:
+    """EPSG:3832 is a projection of the Pacific, with 180 degrees east inside of it."""
+    from rasterio.warp import transform
+
+    degree, folder = 1e-4, tmp_path / "in"
+    folder.mkdir()
+    if left is None:
+        [left], [top] = transform("EPSG:4326", crs, [179.9985], [10])
+        step = transform("EPSG:4326", crs, [179.9985 + degree], [10])[0][0] - left
+    else:
+        top, step = 10, degree
+    options = {"width": SHAPE[1], "height": SHAPE[0], "count": 3, "dtype": "uint8", "crs": crs}
+    affine = rasterio.Affine(step, 0, left, 0, -step, top)
+    with rasterio.open(folder / "a.tif", "w", driver="GTiff", transform=affine, **options) as file:
+        file.write(np.full((3, *SHAPE), 60, np.uint8))
+    path, out = submitted(tmp_path, ["a.tif"]), tmp_path / "ships.geojson"
+    tallymark.convert("ships", path, out, to="geojson", media=folder, shape="48x64")
+    across, beyond = json.loads(out.read_text())["features"]
+    west, _, east, _ = shapely.geometry.shape(across["geometry"]).bounds
+    assert [west % 360, east % 360] == pytest.approx([179.999, 180.001], abs=1e-6)
+    assert east - west == pytest.approx(20 * degree, abs=1e-6)
+    west, _, east, _ = shapely.geometry.shape(beyond["geometry"]).bounds
+    assert [west, east] == pytest.approx([-179.9985, -179.9962], abs=1e-6)
+
+
 def test_boxes_on_the_map(tmp_path: Path) -> None:
     scene(tmp_path / "a.tif")
     (tmp_path / "a.txt").write_text("0 0.5 0.5 0.25 0.5\n")
