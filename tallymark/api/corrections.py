@@ -61,5 +61,6 @@ def correct_result(result: PredictionResult, corrections: Sequence[Corrections])
     for one in corrections:
         predictions, changes = apply_to_predictions(one, result.predictions, result.candidates.size, result.problems)
         sentence = changes.sentence(one.file, result.catalog.medium.noun)
-        result = replace(result, predictions=predictions, counting=None, notes=(*result.notes, sentence))
+        notes = (*result.notes, sentence)
+        result = replace(result, predictions=predictions, counting=None, notes=notes, corrected=True)
     return result

@@ -128,7 +128,10 @@ def export_report(
     what = challenge(result.metadata.challenge)
     catalog = result.catalog
     given = dict(rule_options or {})
-    predicted, threshold = shown_predictions(result.candidates.load(), result.recipe)
+    if result.corrected:
+        predicted, threshold = result.predictions, _lowest_score(result.predictions)
+    else:
+        predicted, threshold = shown_predictions(result.candidates.load(), result.recipe)
     predicted = replace(predicted, classes=result.predictions.classes, items=catalog.items)
     truth, notes = None, list(result.notes)
     labelled = catalog.labelled

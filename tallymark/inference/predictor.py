@@ -50,6 +50,7 @@ class PredictionResult:
         model knows no other.
     unread: ids of the items that were not read, or only in part.
     file_note: what the user should know about the submission that was written; empty if nothing.
+    corrected: whether a reviewer's corrections are in the predictions, which the candidates do not have.
     """
 
     predictions: Annotations[Any]
@@ -62,6 +63,7 @@ class PredictionResult:
     counting: CountCalibration | None = None
     unread: tuple[str, ...] = ()
     file_note: str = ""
+    corrected: bool = False
 
     @property
     def incomplete(self) -> bool:

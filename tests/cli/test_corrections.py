@@ -45,6 +45,17 @@ def test_missed_objects_are_in_the_submission(name: str, sets: Path, tmp_path: P
     assert len(tallymark.read_submission(name, out)) == 0
 
 
+def test_the_report_has_the_corrected_predictions(sets: Path, tmp_path: Path) -> None:
+    model = untrained("wheat", tmp_path / "model.onnx")
+    item = tallymark.read("wheat", sets / "wheat").in_split("test").items.ids[0]
+    missed = [{"shape": [20, 20, 30, 30]}, {"shape": [60, 20, 30, 30]}]
+    review = write_review(tmp_path / "corrections.json", "wheat", {item: {"missed": missed}})
+    out, page = tmp_path / "submission.csv", tmp_path / "report.html"
+    run("predict", model, sets / "wheat", "--out", out, "--corrections", review, "--report", page)
+    found = tallymark.read_submission("wheat", out)
+    assert f"<b>{len(found)}</b><span>predicted boxes" in page.read_text()
+
+
 def test_the_right_dish_comes_first(sets: Path, tmp_path: Path) -> None:
     model = untrained("food", tmp_path / "model.onnx")
     before, after = tmp_path / "before.csv", tmp_path / "after.csv"
