@@ -127,6 +127,7 @@ def train(
         baseline=what.baseline,
         gsd=gsd,
         corrections=record_of(reviews),
+        exclude="" if exclude is None else str(exclude),
         against_rules=tuple(f"{one.found} ({one.file})" for one in warnings),
     )
     with writing(remedy="free some space or check the disk, then resume: the same command with --resume"):

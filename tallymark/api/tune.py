@@ -125,7 +125,7 @@ def tune(
     ----------
     run: the folder of a training, which has the candidates of its held-out items.
     data: the data set that it was trained on, for the truth; by default where it was then.
-    exclude: a CSV list of items and objects to ignore, as the training was given it.
+    exclude: a CSV list of items and objects to ignore; asked for if the training was given one.
     corrections: files that a review page saved; those that the training was given are asked for.
     write: put the tuned settings into the run: its models, tuning, score and held-out predictions. Without it, nothing
         is changed.
@@ -143,7 +143,7 @@ def tune(
     own = stored.metadata.recipe
     chosen = _changed(own, recipe)
     reviews = read_files(what, corrections)
-    _refuse_missing(folder, reviews)
+    _refuse_missing(folder, reviews, exclude)
     truth, rule = _truth(what, folder, data, exclude, reviews, stored, given)
     numbers = np.zeros(len(truth.items), int) if stored.fold is None else stored.fold
     rows = [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
@@ -171,8 +171,12 @@ def _stored(run: Run) -> StoredCandidates:
     return problems.checked(stored_candidates(None, path, problems))
 
 
-def _refuse_missing(run: Run, reviews: Sequence[Corrections]) -> None:
-    """Refuse to tune without corrections that the training was given: its held-out items had another truth."""
+def _refuse_missing(run: Run, reviews: Sequence[Corrections], exclude: PathLike | None) -> None:
+    """Refuse to tune without corrections or exclusions of the training: its held-out items had another truth."""
+    ignored = run.facts.get("exclude")
+    if ignored and exclude is None:
+        expected, remedy = "the exclusions of the training", f"give --exclude {ignored}, or another list"
+        raise BadInput(Problem("no_exclusions", str(run.folder), f"no {ignored}", expected, remedy))
     stated = run.facts.get("corrections")
     recorded = [one for one in stated if isinstance(one, dict)] if isinstance(stated, list) else []
     given = {one.fingerprint for one in reviews}

@@ -59,7 +59,7 @@ class TrainingPlan:
     against_rules: what the rules of the challenge forbid, for the record of the run.
     baseline: the trivial submission, whose score is shown beside that of the model.
     gsd: (images) ground sampling distance in metres per pixel, where the user knows it.
-    corrections: the files that corrected the truth, for the record of the run.
+    corrections: the files that corrected the truth, and exclude: that of what is ignored, for the record of the run.
     """
 
     challenge: str
@@ -77,6 +77,7 @@ class TrainingPlan:
     baseline: Baseline = NOTHING_FOUND
     gsd: float | None = None
     corrections: tuple[Mapping[str, object], ...] = ()
+    exclude: str = ""
 
 
 @dataclass(frozen=True)
@@ -291,6 +292,7 @@ def _begin(plan: TrainingPlan, fold: HeldOutFold, catalogs: tuple[Catalog, ...])
     extra_data = [str(extra.root) for extra in plan.extra_data]
     rules: dict[str, object] = {"against_rules": plan.against_rules} if plan.against_rules else {}
     rules |= {"corrections": list(plan.corrections)} if plan.corrections else {}
+    rules |= {"exclude": plan.exclude} if plan.exclude else {}
     data = str(plan.catalog.root)
     facts = {"challenge": plan.challenge, "classes": list(plan.catalog.with_truth().truth.classes)}
     Run(plan.folder).begin(plan.recipe, data=data, extra_data=extra_data, minutes=plan.minutes, **facts, **rules)

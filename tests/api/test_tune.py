@@ -129,6 +129,19 @@ def test_corrections_of_the_training_are_asked_for(run: Path, sets: Path, tmp_pa
     assert problem_of(run, corrections=[review]).found.startswith("others than")
 
 
+def test_exclusions_of_the_training_are_asked_for(sets: Path, tmp_path: Path) -> None:
+    """Objects that were ignored would count as missed."""
+    truth = tallymark.read("wheat", sets / "wheat").with_truth().truth
+    run, listed = tmp_path / "run", tmp_path / "excluded.csv"
+    listed.write_text("item,number\n" + "".join(f"{item},1\n" for item in truth.items.ids))
+    tallymark.train("wheat", sets / "wheat", run, preset="tiny", exclude=listed, **QUICK)  # type: ignore[arg-type]
+    problem = problem_of(run)
+    assert problem.kind == "no_exclusions"
+    assert str(listed) in problem.remedy
+    held_out = tallymark.tune(run, exclude=listed).held_out.truth
+    assert held_out.counts.tolist() == [max(count - 1, 0) for count in truth.reindex(held_out.items).counts]
+
+
 def test_the_command_prints_both_scores(run: Path) -> None:
     printed = CliRunner().invoke(app, ["tune", str(run), "fusion=wbf"], env={"COLUMNS": "120"})
     assert printed.exit_code == 0, printed.output
