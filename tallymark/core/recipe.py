@@ -6,6 +6,7 @@ the fields of its own medium. The stage of a field says when it acts, and so whe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -195,16 +196,21 @@ def head_groups_of(recipe: Recipe, classes: Sequence[str]) -> list[int]:
 
 
 def thresholds_by_class(recipe: Recipe, classes: Sequence[str]) -> list[float]:
-    """The score threshold of each class."""
+    """The score threshold of each class. A name may have commas in it, so that the known ones are looked for."""
     thresholds = dict.fromkeys(classes, float(recipe.score_threshold))
-    for pair in filter(None, map(str.strip, recipe.class_thresholds.split(","))):
-        name, _, text = (word.strip() for word in pair.rpartition(" "))
+    names = "|".join(re.escape(name) for name in sorted(classes, key=len, reverse=True))
+    pair = re.compile(rf"[\s,]*({names})\s+([^\s,]+)\s*(?:,|$)")
+    text, at = recipe.class_thresholds.rstrip(" ,"), 0
+    while at < len(text):
+        found = pair.match(text, at)
         try:
-            threshold = parse_options(Recipe, {"score_threshold": text}).score_threshold
+            threshold = None if found is None else parse_options(Recipe, {"score_threshold": found[2]}).score_threshold
         except BadInput:
             threshold = None
-        if threshold is None or name not in thresholds:
-            found, expected = f"'{pair}' in class_thresholds", "a class and a number from 0 to 1"
-            raise BadInput(Problem("bad_option", "recipe", found, expected, nearest(name, list(classes))))
-        thresholds[name] = threshold
+        if found is None or threshold is None:
+            wrong = text[at:].lstrip(" ,").partition(",")[0]
+            expected, remedy = "a class and a number from 0 to 1", nearest(wrong.rpartition(" ")[0], list(classes))
+            raise BadInput(Problem("bad_option", "recipe", f"'{wrong}' in class_thresholds", expected, remedy))
+        thresholds[found[1]] = threshold
+        at = found.end()
     return [thresholds[name] for name in classes]

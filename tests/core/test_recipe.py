@@ -214,6 +214,15 @@ def test_class_thresholds(tmp_path: Path) -> None:
             thresholds_by_class(recipe.replace(class_thresholds=wrong), ("car", "bus"))
 
 
+def test_classes_with_commas_and_numbers_in_their_names_have_thresholds() -> None:
+    classes = ("ship", "ship, small", "class 1, 0.5 m", "ship, small 2")
+    stated = ", ".join(f"{name} {number / 10}" for number, name in enumerate(classes, 1))
+    recipe = Recipe().replace(class_thresholds=stated)
+    assert thresholds_by_class(recipe, classes) == [0.1, 0.2, 0.3, 0.4]
+    with pytest.raises(BadInput, match=r"'boat 0\.2' in class_thresholds"):
+        thresholds_by_class(recipe.replace(class_thresholds="ship, small 0.3, boat 0.2, ship 0.1"), classes)
+
+
 def test_heights_may_be_negative() -> None:
     assert LidarRecipe().replace(z_min="-2.5", z_max=0).z_max == 0
     with pytest.raises(BadInput):
