@@ -116,6 +116,16 @@ def test_a_bad_row_is_a_problem_with_its_line(tmp_path: Path, text: str, kind: s
     assert len(boxes(catalog)) == 2
 
 
+def test_a_box_at_the_border_is_inside_whatever_its_decimals(tmp_path: Path) -> None:
+    put_image(tmp_path / "a.png")
+    put(tmp_path / "a.txt", "0 0.833334 0.5 0.333333 0.2\n")
+    [[x, _, width, _]] = boxes(tallymark.read("wheat", tmp_path))
+    assert x + width > 100
+    assert not tallymark.check("wheat", tmp_path).problems
+    put(tmp_path / "a.txt", "0 0.9 0.5 0.2005 0.2\n")
+    assert tallymark.check("wheat", tmp_path).problems.counts == {"out_of_bounds": 1}
+
+
 def test_labels_without_a_readable_image_are_problems(tmp_path: Path) -> None:
     row = "0 0.5 0.5 0.2 0.4\n"
     put_image(tmp_path / "images" / "a.jpg")

@@ -31,6 +31,8 @@ MIN_CUBOID_SIDE, MAX_CUBOID_SIDE = 0.1, 40.0
 """Plausible sides of a cuboid in metres."""
 ROUNDING = 1e-6
 """Seconds that times may be rounded by."""
+ROUNDED_PIXELS = 0.01
+"""Pixels that a box at the border may be outside by: YOLO labels have six decimals of the image's width and height."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +122,8 @@ def _check_boxes(report: TruthReport, boxes: Boxes) -> None:
     def found_share(index: int) -> str:
         return f"{found(index)}: {share[index]:.0%} of the image"
 
-    outside = (left < 0) | (top < 0) | (right > width) | (bottom > height)
+    outside = (left < -ROUNDED_PIXELS) | (top < -ROUNDED_PIXELS)
+    outside |= (right > width + ROUNDED_PIXELS) | (bottom > height + ROUNDED_PIXELS)
     report.report("out_of_bounds", outside, found, "a box inside the image", "clip it, or check the image's size")
     tiny = (boxes.width <= TINY_SIDE * width) | (boxes.height <= TINY_SIDE * height) | (share < TINY_AREA)
     report.report("tiny_box", tiny, found, "sides above half a percent of the image's")
