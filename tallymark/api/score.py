@@ -224,9 +224,16 @@ def write(
 ) -> None:
     """Write predictions as a submission; the file is checked before it gets its name."""
     what = challenge(name)
-    write_submission(
-        what.dialect, annotations, path, what.parse_rule_options(rule_options, classes=annotations.classes), form
-    )
+    chosen = what.parse_rule_options(rule_options, classes=annotations.classes)
+    shapes: Any = annotations.shapes
+    expected = what.mask_shape(chosen)
+    if expected is not None and len(shapes) and shapes.shape != expected:
+        # Runs in the rows of a smaller image are valid in those of a larger one, and other pixels there.
+        (height, width), (high, wide) = shapes.shape, expected
+        found, expected_size = f"masks in images of {width} x {height} px", f"{wide} x {high} px, to write them"
+        remedy = f"give --rule shape={height}x{width}, if all images have this size"
+        raise BadInput(Problem("other_size", str(path), found, expected_size, remedy))
+    write_submission(what.dialect, annotations, path, chosen, form)
 
 
 def read_truth(name: str, path: PathLike, **rule_options: object) -> Annotations[Geometry]:

@@ -153,6 +153,10 @@ def test_masks_without_scores_vote(tmp_path: Path) -> None:
     result = tallymark.fuse("ships", mixed, tmp_path / "mixed.csv", shape=CHIP)
     assert any("no scores" in note for note in result.notes)
     assert not tallymark.check("ships", tmp_path / "mixed.csv", shape=CHIP).problems
+    candidates = [as_file("ships", one, tmp_path / f"{seed}.parquet") for seed, one in enumerate(found)]
+    problem = problem_of("ships", candidates, out=tmp_path / "usual.csv")  # 768 x 768 px: other pixels
+    assert (problem.kind, problem.file) == ("other_size", str(tmp_path / "usual.csv"))
+    assert not (tmp_path / "usual.csv").exists()
     other = as_file("ships", found[2], tmp_path / "other.parquet", (100, 100))
     assert problem_of("ships", [*files[:2], other], shape=CHIP).kind == "other_size"
 
