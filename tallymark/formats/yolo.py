@@ -82,7 +82,8 @@ def read_yolo_masks(listed: Folder, shape: tuple[int, int], problems: Problems) 
 def _read(listed: Folder, to_shape: ToShape[S], join: Callable[[Sequence[S]], G], problems: Problems) -> Catalog | None:
     """The catalog of a YOLO data set. join: the geometry of all shapes."""
     images = listed.ending(IMAGE.suffixes)
-    texts = {as_unpacked(path): path for path in listed.ending({".txt"})}  # images and labels may be two archives
+    # Images and labels may be two archives; a suffix may be in upper case.
+    texts = {as_unpacked(path).with_suffix(".txt"): path for path in listed.ending({".txt"})}
     label_files = {path: file for path in images if (file := _label_file(path, texts)) is not None}
     if not any(_begins_with_label(file) for file in label_files.values()):
         return None

@@ -29,6 +29,7 @@ def boxes(catalog: Catalog | None) -> list[list[float]]:
         ("train/a.jpg", "train/labels/a.txt"),
         ("train/a.jpg", "train/a.txt"),
         ("a.jpg", "a.txt"),
+        ("images/a.JPG", "labels/a.TXT"),
     ],
 )
 def test_label_files_are_matched_to_images(tmp_path: Path, image: str, label: str) -> None:
@@ -36,7 +37,7 @@ def test_label_files_are_matched_to_images(tmp_path: Path, image: str, label: st
     put(tmp_path / label, "0 0.5 0.5 0.2 0.4\n")
     catalog = tallymark.read("wheat", tmp_path)
     assert boxes(catalog) == [[40, 15, 20, 20]]
-    assert catalog.items.ids.to_list() == ["a.jpg"]
+    assert catalog.items.ids.to_list() == [Path(image).name]
     assert catalog.tables.to_list() == [str(tmp_path / label)]
 
 
