@@ -22,8 +22,10 @@ from tallymark.io.retries import may_pass, retry
 T = TypeVar("T")
 PIXEL_SCALE, TIE_POINT, GEO_KEYS = 33550, 33922, 34735
 """Tags of GeoTIFF 1.1: sides of a pixel, a point with known coordinates, and the keys of the coordinate system."""
-MODEL_TYPE, LINEAR_UNITS = 1024, 3076
-"""Geo keys: projected (1) or geographic (2), and the unit of projected coordinates."""
+MODEL_TYPE, PROJECTION, LINEAR_UNITS = 1024, 3072, 3076
+"""Geo keys: projected (1) or geographic (2), the projected system, and the unit of its coordinates."""
+WEB_MERCATOR, MERCATOR_RADIUS = 3857, 6_378_137.0
+"""The system of web maps, whose metres are shorter on the ground the farther they are from the equator."""
 METRES = {9001: 1.0, 9002: 0.3048, 9003: 1200 / 3937}
 """Metres per unit: metre, foot, US survey foot."""
 METRES_PER_DEGREE = 111_195.0
@@ -142,6 +144,8 @@ def _of_geotiff(tags: Mapping[int, Any]) -> float:
     numbers = tags.get(GEO_KEYS, ())
     keys = {numbers[at]: numbers[at + 3] for at in range(4, len(numbers) - 3, 4) if numbers[at + 1] == 0}
     side = math.sqrt(across * down)
+    if keys.get(PROJECTION) == WEB_MERCATOR and TIE_POINT in tags:
+        side /= math.cosh(float(tags[TIE_POINT][4]) / MERCATOR_RADIUS)
     if keys.get(MODEL_TYPE) == 2:
         latitude = float(tags[TIE_POINT][4]) if TIE_POINT in tags else 0.0
         return side * METRES_PER_DEGREE * math.sqrt(math.cos(math.radians(latitude)))
