@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -46,7 +47,24 @@ class Drive:
     columns: int = 5
 
     def select(self, items: np.ndarray) -> Drive:
-        return replace(self, samples=self.samples[items], tokens=self.tokens[items])
+        """The samples with these numbers, and the sensor data of their scenes: a shard should not carry all of it."""
+        samples, tokens = self.samples[items], self.tokens[items]
+        scene = self.sample_data["scene"]
+        wanted = scene[samples[samples >= 0]].unique()
+        kept = np.flatnonzero(scene.is_in(wanted.implode()) | self.sample_data["sample_token"].is_in(tokens.implode()))
+        if len(kept) == len(scene):
+            return replace(self, samples=samples, tokens=tokens)
+        row = np.full(len(scene) + 1, -1)  # the last one is that of samples without a sweep
+        row[kept] = np.arange(len(kept))
+        return replace(
+            self,
+            sample_data=self.sample_data[kept],
+            sensor=self.sensor.take(kept),
+            vehicle=self.vehicle.take(kept),
+            intrinsic=self.intrinsic[kept],
+            samples=row[samples],
+            tokens=tokens,
+        )
 
     def pose(self, item: int, frame: CoordinateFrame = "world") -> Poses:
         """The pose of an item's lidar on the vehicle (`ego`) or in the world."""
@@ -110,9 +128,13 @@ class Drive:
 
     def cameras(self, item: int) -> np.ndarray:
         """The rows of the camera images of a sample, without those between two samples."""
-        rows = self.sample_data
-        own = (rows["sample_token"] == self.tokens[item]) & (rows["modality"] == "camera") & rows["key"]
-        return np.flatnonzero(own.to_numpy())
+        return np.array(self._camera_rows.get(self.tokens[item], ()), np.int64)
+
+    @cached_property
+    def _camera_rows(self) -> dict[str, list[int]]:
+        """The same, by the tokens of samples."""
+        images = self.sample_data.with_row_index("row").filter((pl.col("modality") == "camera") & pl.col("key"))
+        return dict(images.group_by("sample_token").agg(pl.col("row").sort()).rows())
 
     def map_of(self, item: int) -> Path | None:
         """The map image of an item's scene."""

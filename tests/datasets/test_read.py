@@ -282,6 +282,23 @@ def test_cameras_and_maps_are_those_of_the_sample(sets: Path) -> None:
         assert area.parent.name == f"{part}_maps"
 
 
+def test_selected_samples_carry_the_sensor_data_of_their_scenes_only(sets: Path) -> None:
+    catalog = tallymark.read("lyft", sets / "lyft").in_split("train")
+    drive = catalog.drive
+    assert drive is not None
+    scene = drive.sample_data["scene"][drive.samples]
+    index = np.flatnonzero((scene == scene[-1]).to_numpy())[::-1]
+    chosen = drive.select(index)
+    assert set(chosen.sample_data["scene"]) == {scene[-1]} < set(drive.sample_data["scene"])
+    for at, item in enumerate(index.tolist()):
+        np.testing.assert_array_equal(chosen.points(at, 3, "world"), drive.points(item, 3, "world"))
+        files = [one.sample_data["file"][one.cameras(own)].to_list() for one, own in ((chosen, at), (drive, item))]
+        assert files[0] == files[1] != []
+    without = replace(drive, samples=np.where(np.arange(len(drive.samples)) == index[0], -1, drive.samples))
+    assert without.select(index).samples[0] == -1
+    assert len(without.select(index).cameras(0)) == 1
+
+
 def test_tables_are_read_in_chunks_and_in_any_layout(
     sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
