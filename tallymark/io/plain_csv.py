@@ -55,6 +55,8 @@ def parse_clean(data: bytes, start: int, header: list[str]) -> pl.DataFrame | No
     cells = _parse(data, start, dict.fromkeys(header, pl.String), quote='"' if len(quotes) else None)
     if cells is None:
         return None
+    if len(header) == 1 and (cells[header[0]].str.strip_chars() == "").any():
+        return None  # blank lines, which are no rows
     ends = _positions(data, start, "\n")
     if not data.endswith(b"\n"):
         ends = np.append(ends, len(data))

@@ -53,6 +53,15 @@ def test_rows_are_read_with_their_lines(
     assert table.line.tolist() == lines
 
 
+@pytest.mark.parametrize("data", [b"a\n1\n\n2\n", b"a\n1\n \t\n2", b'"a"\r\n"1"\r\n\r\n"2"\r\n'])
+def test_blank_lines_are_no_rows_of_a_table_of_one_column(tmp_path: Path, data: bytes) -> None:
+    table, problems = read(tmp_path, data)
+    assert not problems
+    assert table is not None
+    assert table.cells["a"].to_list() == ["1", "2"]
+    assert table.line.tolist() == [2, 4]
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
