@@ -265,10 +265,26 @@ def _finish_submissions(members: Sequence[Member]) -> Any:
 
     def finish(objects: Annotations[Any]) -> Annotations[Any]:
         if not objects.shapes.localized:
-            return top_k(objects, count)
+            return _filled(top_k(objects, count), count)
         shapes, kept = objects.shapes.disjoint(objects.item, objects.scores)
         chosen = np.zeros(len(objects), bool)
         chosen[kept] = True
         return replace(objects.filter(chosen), shapes=shapes)
 
     return finish
+
+
+def _filled(objects: Annotations[Any], count: int) -> Annotations[Any]:
+    """As many labels of every item: the last one again where all files repeat labels, so that there are fewer."""
+    times = np.ones(len(objects), np.int64)
+    named = objects.counts > 0
+    times[objects.offsets[1:][named] - 1] += count - objects.counts[named]
+    rows = np.repeat(np.arange(len(objects)), times)
+    return Annotations.from_rows(
+        objects.items,
+        objects.item[rows],
+        objects.shapes.take(rows),
+        label=objects.labels[rows],
+        score=objects.scores[rows],
+        classes=objects.classes,
+    )

@@ -187,6 +187,15 @@ def test_labels_with_and_without_probabilities(tmp_path: Path) -> None:
     assert problem_of("food", [known[0], other]).kind == "other_classes"
 
 
+def test_labels_that_all_files_repeat_stay_repeated(tmp_path: Path) -> None:
+    header = "image_name,pred1,pred2,pred3\n"
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    files[0].write_text(header + "x,1,1,1\ny,4,5,6\n")
+    files[1].write_text(header + "x,1,2,2\ny,4,6,5\n")
+    tallymark.fuse("food", files, tmp_path / "fused.csv")
+    assert (tmp_path / "fused.csv").read_text() == header + "x,1,2,2\ny,4,5,6\n"
+
+
 def test_files_that_do_not_go_together_are_problems(tmp_path: Path) -> None:
     truth, files = wheat_files(tmp_path, 6)
     items = true_boxes(6).items.ids.to_list()
