@@ -230,7 +230,7 @@ def _fuse_labels(members: Sequence[Member], settings: FusionSettings) -> Annotat
 
 
 def _vote(part: Annotations[Any], method: Method) -> np.ndarray:
-    """What each label of a member counts: its probability, its logarithm, or 1 / rank."""
+    """What each label of a member counts: its probability, its logarithm, or 1 / rank; a repeated one only once."""
     if method == "mean":
         return part.scores
     if method == "geometric":
@@ -238,5 +238,9 @@ def _vote(part: Annotations[Any], method: Method) -> np.ndarray:
     order = np.lexsort([-part.scores, part.item])
     rank = np.empty(len(part), np.int64)
     rank[order] = np.arange(len(part)) - part.offsets[part.item] + 1
-    vote: np.ndarray = 1 / rank
+    label = part.shapes.label[order]
+    key = part.item[order] * (int(label.max(initial=0)) + 1) + label
+    first = order[np.unique(key, return_index=True)[1]]
+    vote = np.zeros(len(part))
+    vote[first] = 1 / rank[first]
     return vote

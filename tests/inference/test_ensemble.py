@@ -121,6 +121,16 @@ def test_a_model_votes_once_however_often_it_says_so() -> None:
     assert fused.scores.tolist() == pytest.approx([0.3])
 
 
+def test_a_label_that_a_row_repeats_has_one_vote() -> None:
+    def ranking(*labels: int) -> Annotations[Labels]:
+        return Annotations.from_rows(Items.of(["a"]), np.zeros(len(labels), np.int64), Labels(np.array(labels)))
+
+    ensemble = ensemble_of([ranking(7, 7, 7), ranking(5, 4, 3)], scored=False)
+    fused = ensemble.fuse(FusionSettings("votes", (1, 2)))
+    assert fused.shapes.label.tolist() == [5, 4, 7, 3]
+    assert fused.scores.tolist() == pytest.approx([2 / 3, 1 / 3, 1 / 3, 2 / 9])
+
+
 def test_a_model_of_weight_0_is_left_out() -> None:
     several = [boxes((0, 0, 10, 10, 0.5)), boxes((50, 50, 10, 10, 0.9))]
     for method in ("wbf", "nms", "soft_nms"):
