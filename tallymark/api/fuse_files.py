@@ -99,6 +99,16 @@ def _read_submission(
     if predicted is not None and predicted.weak:
         expected, remedy = "events with times", "fuse the candidate files instead: predict --candidates"
         problems.add(Problem("bad_option", str(path), "probabilities of clips", expected, remedy))
+    elif predicted is not None and predicted.score is not None:
+        odd = np.flatnonzero((predicted.score < 0) | (predicted.score > 1))
+        expected, remedy = "scores from 0 to 1, which files share", "bring the scores to this range"
+        problems.add_each(
+            "score_range", str(path), odd.tolist(),
+            lambda row: Problem(
+                "score_range", str(path), f"{predicted.scores[row]:g}", expected, remedy,
+                item=predicted.items.ids[int(predicted.item[row])],
+            ),
+        )  # fmt: skip
     return predicted
 
 

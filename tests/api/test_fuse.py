@@ -211,6 +211,9 @@ def test_files_that_do_not_go_together_are_problems(tmp_path: Path) -> None:
     assert problem_of("wheat", files[:1]).kind == "bad_option"
     other = as_file("wheat", noisy(true_boxes(6), 0), tmp_path / "other.parquet", (77, 77))
     assert problem_of("wheat", [files[0], other]).kind == "other_size"
+    (tmp_path / "scores.csv").write_text("image_id,PredictionString\nimage,0.9 1 1 9 9 -1.5 30 30 9 9\n")
+    problem = problem_of("wheat", [tmp_path / "scores.csv"] * 2)
+    assert (problem.kind, problem.found, problem.item) == ("score_range", "-1.5", "image")
     (tmp_path / "other.csv").write_text('image_id,bbox\nsomething,"[1, 2, 3, 4]"\n')
     assert problem_of("wheat", files, truth=tmp_path / "other.csv").kind == "missing_truth"
     for given in (
