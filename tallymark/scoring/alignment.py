@@ -176,6 +176,11 @@ def listed_answers(
         found, expected = f"no id of {path}", "ids that the truth has too"
         remedy = "give the list of the same set, with ids written alike"
         problems.add(Problem("no_common_id", str(images), found, expected, remedy))
+    elif (at < 0).any() and (truth.weak or not truth.shapes.localized):
+        # Without objects in the truth an item is empty; without a label nothing is known about it.
+        found = f"no label of {int((at < 0).sum())} of {len(items)} items of {images}, as {items.ids[int(at.argmin())]}"
+        expected, remedy = "a label of each item that is scored", "list labelled items only, or give all labels"
+        problems.add(Problem("missing_truth", str(path), found, expected, remedy))
     if truth.items.group is None:
         return truth.reindex(items)
     group = pl.Series([truth.items.group[int(k)] if k >= 0 else "(none)" for k in at], dtype=pl.String)

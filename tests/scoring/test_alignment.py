@@ -136,6 +136,21 @@ def test_a_list_of_another_set_is_a_problem(tmp_path: Path) -> None:
     assert "no_common_id" in problems.counts
 
 
+@pytest.mark.parametrize(
+    ("name", "truth", "submission"),
+    [
+        ("food", "image_name,label\na.jpg,1\n", "image_name,pred1,pred2,pred3\na.jpg,1,2,3\nb.jpg,1,2,3\n"),
+        ("upcalls", "clip_name,label\na,1\n", "clip_name,probability\na,0.5\nb,0.5\n"),
+    ],
+)
+def test_listed_items_without_a_label_are_a_problem(name: str, truth: str, submission: str, tmp_path: Path) -> None:
+    listed = write(tmp_path / "submission.csv", submission)
+    _, problems = pair(name, write(tmp_path / "truth.csv", truth), listed, listed)
+    [problem] = problems
+    assert problem.kind == "missing_truth"
+    assert "1 of 2 items" in problem.found
+
+
 def test_sparse_submissions_need_not_name_every_recording(tmp_path: Path) -> None:
     truth = write(tmp_path / "truth.csv", CALLS + "a.wav,1.0\nb.wav,2.0\n")
     submission = write(tmp_path / "calls.csv", CALLS + "b.wav,2.1\nc.wav,3.0\n")
