@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tallymark.core.problems import Problems
+from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import unique_items
 from tallymark.geometry import Events
@@ -70,3 +70,11 @@ def write_clip_probabilities(annotations: Annotations[Events], path: str | Path)
     write_table(
         path, {"clip_name": annotations.items.ids, "probability": number_text(annotations.highest_scores.round(6))}
     )
+
+
+def known_times(annotations: Annotations[Events], path: str | Path) -> np.ndarray:
+    """The times of events, to be written to a file; `BadInput` for clips, whose events are at unknown times."""
+    if annotations.weak:
+        remedy = "write them in the form clips, or predict times"
+        raise BadInput(Problem("no_times", str(path), "probabilities of clips", "times of events", remedy))
+    return annotations.shapes.time

@@ -12,7 +12,7 @@ import pytest
 import tallymark
 from tallymark.challenges.upcalls import dialect, read, synth
 from tallymark.challenges.upcalls.rule import RuleOptions, rates, score
-from tallymark.core.problems import Problems
+from tallymark.core.problems import BadInput, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.geometry import Events
@@ -85,6 +85,17 @@ def test_faults_of_the_truth_have_their_line(tmp_path: Path) -> None:
     truth, problems = parse(dialect.read_truth, path, OPTIONS)
     assert kinds(problems) == [("not_a_number", 3), ("negative_duration", 4), ("empty_id", 5)]
     assert 1.5 in truth.shapes.time
+
+
+@pytest.mark.parametrize("form", [None, "scored"])
+def test_probabilities_of_clips_are_not_written_as_times(form: str | None, tmp_path: Path) -> None:
+    path = put(tmp_path / "s.csv", "clip_name,probability\na.wav,0.9\n")
+    with pytest.raises(BadInput) as caught:
+        tallymark.convert("upcalls", path, tmp_path / "out.csv", form=form)
+    assert [problem.kind for problem in caught.value.problems] == ["no_times"]
+    assert not (tmp_path / "out.csv").exists()
+    tallymark.convert("upcalls", path, tmp_path / "out.csv", form="clips")
+    assert (tmp_path / "out.csv").read_text() == path.read_text()
 
 
 def test_a_submission_round_trips_and_other_columns_are_ignored(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def write(annotations: Annotations[Events], path: str | Path, form: str) -> None
         return clips.write_clip_probabilities(annotations, path)
     table = {
         "filename": annotations.items.ids[annotations.item],
-        "timestamp": number_text(annotations.shapes.time),
+        "timestamp": number_text(clips.known_times(annotations, path)),
     }
     if form == "scored" and annotations.score is not None:
         table["score"] = number_text(annotations.score)
