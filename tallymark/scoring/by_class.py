@@ -105,7 +105,7 @@ class Confusions:
         label, predicted = self.label, self.predicted
         count = int(max(label.max(initial=0), predicted.max(initial=0))) + 1
         known = label >= 0
-        items = np.bincount(label[known], minlength=count)
+        items = np.bincount(label[known])  # as long as labels reach: a prediction may be any number
         counted = known & (predicted >= 0) & (predicted != label)
         pairs, images = np.unique(label[counted] * np.int64(count) + predicted[counted], return_counts=True)
         order = np.lexsort((pairs, -images))

@@ -44,6 +44,11 @@ def test_the_score_is_the_top_3_error() -> None:
     assert result.counts.to_dicts() == [{"right": 3, "wrong": 1}]
 
 
+def test_a_large_class_id_needs_no_memory() -> None:
+    result = score(labels([0], [1]), labels([10**11, 0, 1], [1, 2, 3]), RuleOptions(num_classes=None))
+    assert result.analyses["confusions"].tables["confused most often"].rows() == [("0", "100000000000", 1, 1.0)]
+
+
 def test_k_is_an_option() -> None:
     result = score(labels([1], [2]), labels([1], [1]), RuleOptions(k=1))
     assert result.value == result.details["top1_error"] == 0.5
