@@ -101,7 +101,7 @@ def subject_of(
             predicted = without_unknown(predicted, unknown, predictions, problems)
         complete = not what.sparse or Path(predictions).is_dir() or threshold is not None
         answers, predicted, notes = _align(what, answers, predicted, str(predictions), complete=complete)
-        scoring = Scoring(Path(source), answers, rule_options, rule | extra, problems)
+        scoring = Scoring(Path(source), answers, rule_options, rule | extra, problems, listed=complete)
         rule_options = what.complete_rule_options(scoring)
         problems.raise_if_any()
     return Subject(

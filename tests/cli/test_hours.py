@@ -91,6 +91,21 @@ def test_hours_are_those_of_the_named_recordings(tmp_path: Path) -> None:
     assert printed["rule_options"]["hours"] == 0.075
 
 
+def test_hours_of_a_fold_or_list_are_those_of_its_recordings(tmp_path: Path) -> None:
+    for name in "abc":
+        soundfile.write(tmp_path / f"{name}.wav", np.zeros(2000 * 90), 2000)
+    truth, detections, folds = (tmp_path / f"{name}.csv" for name in ("truth", "detections", "folds"))
+    truth.write_text("filename,timestamp,label\na.wav,10,up\nb.wav,10,up\n")
+    detections.write_text("filename,timestamp\na.wav,50\nc.wav,50\n")
+    folds.write_text("id,group,fold,objects\na.wav,a,0,1\nb.wav,b,1,1\nc.wav,c,0,0\n")
+    words = ("score", "upcalls", truth, detections, "--audio", tmp_path, "--json")
+    printed = json.loads(run(*words, "--folds", folds, "--fold", 0))
+    assert (printed["rule_options"]["hours"], printed["fp_per_hour"]) == (0.05, 40)
+    printed = json.loads(run(*words, "--images", detections))
+    assert (printed["rule_options"]["hours"], printed["fp_per_hour"]) == (0.05, 40)
+    assert json.loads(run(*words))["rule_options"]["hours"] == 0.075
+
+
 def test_upcalls_of_a_listed_set_only(tmp_path: Path) -> None:
     truth, detections, images = (tmp_path / f"{name}.csv" for name in ("truth", "detections", "images"))
     truth.write_text("filename,timestamp,label\na.wav,10,up\nb.wav,10,up\n")
