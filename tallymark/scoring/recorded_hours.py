@@ -40,7 +40,10 @@ def complete_hours(scoring: Scoring, official: Callable[[list[str]], float | Non
     if scoring.truth is not None and scoring.truth.weak:
         return scoring.rule_options  # clips are scored by presence
     names = None if scoring.truth is None else scoring.truth.items.ids.to_list()
-    if "audio" in scoring.given:
+    if {"audio", "hours"} <= set(scoring.given):
+        found, remedy = "hours and audio", "leave out one of the two"
+        scoring.problems.add(Problem("bad_option", "score", found, "the hours, or the recordings", remedy))
+    elif "audio" in scoring.given:
         hours = _hours_in(Path(scoring.given["audio"]), names, scoring.problems, named_only=scoring.listed)
         return _with_hours(scoring.rule_options, hours)
     if "hours" in scoring.given:

@@ -57,6 +57,8 @@ def test_hours_come_from_audio_headers(tmp_path: Path) -> None:
     printed = json.loads(run("score", "upcalls", truth, detections, "--audio", tmp_path, "--json"))
     assert printed["rule_options"]["hours"] == 0.05
     assert printed["fp_per_hour"] == 20
+    both = ("--audio", tmp_path, "--hours", 2, "--json")
+    assert "bad_option" in run("score", "upcalls", truth, detections, *both, code=2)
     truth.write_text("filename,timestamp,label\nc.wav,10,up\n")
     assert "missing_audio" in run("score", "upcalls", truth, detections, "--audio", tmp_path, code=2)
     (tmp_path / "a.wav").write_bytes(b"not audio")
