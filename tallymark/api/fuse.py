@@ -240,7 +240,7 @@ def _parts(inputs: FusionInputs, items: Items, seed: int) -> np.ndarray:
 def _answers(
     what: Challenge, truth: PathLike, rule_options: DataclassInstance, ensemble: Ensemble
 ) -> tuple[Annotations[Geometry], list[str]]:
-    """The truth of the items of an ensemble, and a note if there are others."""
+    """The truth of the items of an ensemble, and notes on what was left out of it."""
     problems = Problems()
     truth_of_items, others = read_answers_and_others(what, truth, rule_options, problems)
     answers = problems.checked(truth_of_items)
@@ -260,7 +260,7 @@ def _answers(
         if not len(known):
             expected, remedy = "the truth of some items of the files", "give that of the same set"
             raise BadInput(Problem("missing_truth", str(truth), "that of none", expected, remedy))
-        return answers.reindex(known), [*notes, *_others(answers, known)]
+        return answers.reindex(known), [*problems.remarks, *notes, *_others(answers, known)]
     unknown = [items.ids[k] for k in range(len(items)) if at[k] < 0]
     if unknown:
         found = f"no truth of {len(unknown)} of {len(items)} items of the files, as {shorten(unknown[0])}"
@@ -268,7 +268,7 @@ def _answers(
         raise BadInput(Problem("missing_truth", str(truth), found, "the truth of every item of the files", remedy))
     group = answers.items.group
     known = Items(items.ids, None if group is None else group[at])
-    return answers.reindex(known), _others(answers, known)
+    return answers.reindex(known), problems.remarks + _others(answers, known)
 
 
 def _union(items: Items, answers: Annotations[Geometry]) -> Items:

@@ -145,7 +145,7 @@ def compare(
     chosen = what.parse_rule_options(rule_options, truth)
     _, pairs = read_pairs(what, truth, [a, b], images, chosen, problems)
     scores = (what.score(*problems.checked(pair), chosen) for pair in pairs)
-    return compare_scores(*scores, seed=seed, resamples=resamples)
+    return replace(compare_scores(*scores, seed=seed, resamples=resamples), remarks=tuple(problems.remarks))
 
 
 def repair(

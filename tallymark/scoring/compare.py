@@ -25,6 +25,7 @@ class Comparison:
     low, high: 95 % bootstrap interval of the difference B - A, from resampling items with replacement, with the same
         sample for both submissions.
     changes: the items whose score differs, largest change first.
+    remarks: sentences about what was left out of the truth.
     """
 
     a: Score
@@ -32,6 +33,7 @@ class Comparison:
     low: float
     high: float
     changes: pl.DataFrame
+    remarks: tuple[str, ...] = ()
 
     @property
     def difference(self) -> float:
@@ -53,6 +55,8 @@ class Comparison:
 
     def show(self, to: Console) -> None:
         """Print the difference, its interval, and the items that changed most."""
+        for remark in self.remarks:
+            to.print(remark, highlight=False, markup=False)
         values = f"A {self.a.value:.6f}  B {self.b.value:.6f}  B - A [bold]{self.difference:+.6f}[/bold]"
         to.print(f"[bold]{self.a.challenge}[/bold]  {values}", highlight=False)
         to.print(f"95 % interval {self.low:+.6f} … {self.high:+.6f}: [bold]{self.verdict}[/bold]", highlight=False)
@@ -74,6 +78,7 @@ class Comparison:
             "verdict": self.verdict,
             "changed_items": self.changes.height,
             "changes": self.changes.head(20).to_dicts(),
+            **({"remarks": list(self.remarks)} if self.remarks else {}),
         }
 
 

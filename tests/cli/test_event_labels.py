@@ -66,6 +66,10 @@ def test_a_table_of_calls_with_other_labels(folder: Path) -> None:
         assert (printed["tp"], printed["fp"], printed["fn"]) == (1, 1, 1)
         assert printed["remarks"] == [remark]
         assert REMARK in run("score", "upcalls", truth, detections)
+        both = ("upcalls", truth, detections, detections)
+        assert json.loads(run("compare", *both, "--json"))["remarks"] == [remark]
+        assert REMARK in run("compare", *both)
+        assert REMARK in run("fuse", "upcalls", detections, detections, "--truth", truth)
     printed = json.loads(run("score", "upcalls", table, detections, "--labels", "up,uncertain", "--json"))
     assert (printed["tp"], printed["fp"], printed["fn"]) == (2, 0, 1)
     assert "remarks" not in printed
