@@ -9,6 +9,8 @@ import numpy as np
 from tallymark.geometry import Pairs
 
 Match = Literal["best_unmatched", "best_overall", "first_unmatched"]
+ROUNDS = 32
+"""Vectorized rounds of a greedy matching; more are needed of crowds at one place, where each matches one pair."""
 
 
 def greedy_match(prediction: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -16,12 +18,15 @@ def greedy_match(prediction: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
     The pairs are sorted: by the rank of their prediction, and for one prediction by preference. In every round, each
     prediction proposes the first of its remaining pairs; it is matched if no prediction of higher rank has a remaining
-    pair with the same truth. The result is that of the sequential algorithm, in a few vectorized rounds.
+    pair with the same truth. The result is that of the sequential algorithm, in a few vectorized rounds; what is left
+    after these is matched sequentially.
     """
     truths, truth = np.unique(truth, return_inverse=True)
     remaining = np.arange(len(prediction))
     matched = []
-    while len(remaining):
+    for _ in range(ROUNDS):
+        if not len(remaining):
+            break
         left, right = prediction[remaining], truth[remaining]
         is_first = np.append(True, left[1:] != left[:-1])
         proposal, index = np.flatnonzero(is_first), np.cumsum(is_first) - 1
@@ -34,7 +39,20 @@ def greedy_match(prediction: np.ndarray, truth: np.ndarray) -> np.ndarray:
         prediction_is_matched = np.zeros(len(proposal), bool)
         prediction_is_matched[index[accepted]] = True
         remaining = remaining[~truth_is_matched[right] & ~prediction_is_matched[index]]
-    return np.sort(np.concatenate(matched)) if matched else remaining
+    matched.append(remaining[_one_by_one(prediction[remaining], truth[remaining])])
+    return np.sort(np.concatenate(matched))
+
+
+def _one_by_one(prediction: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """The pairs that `greedy_match` selects, as positions, by going through them in their order."""
+    predictions, truths = set[int](), set[int]()
+    matched = []
+    for pair, (own, other) in enumerate(zip(prediction.tolist(), truth.tolist(), strict=True)):
+        if own not in predictions and other not in truths:
+            predictions.add(own)
+            truths.add(other)
+            matched.append(pair)
+    return np.array(matched, np.int64)
 
 
 def match(pairs: Pairs, level: np.ndarray, steps: int, rank: np.ndarray, mode: Match) -> np.ndarray:

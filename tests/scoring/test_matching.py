@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -66,6 +67,15 @@ def test_many_copies_take_few_rounds() -> None:
     """A million predictions of one truth are settled at once."""
     taken = greedy_match(np.arange(1_000_000), np.zeros(1_000_000, np.int64))
     assert taken.tolist() == [0]
+
+
+def test_a_crowd_at_one_place_takes_no_round_for_each_of_it() -> None:
+    count = 1500
+    predictions, truths = np.divmod(np.arange(count * count), count)
+    start = time.process_time()
+    taken = greedy_match(predictions, truths)
+    assert time.process_time() - start < 10  # more than a minute with a round for each
+    assert taken.tolist() == (np.arange(count) * (count + 1)).tolist()
 
 
 def test_settle_of_nothing() -> None:
