@@ -208,6 +208,9 @@ def _tuned(
     answers, notes = _answers(what, truth, rule_options, ensemble)
     if what.sparse:  # without recordings of unknown truth, and with those in which no file has found anything
         ensemble = ensemble.reindex(answers.items)
+    if not len(answers.items):
+        remedy = "name other files, or fuse without truth"
+        raise BadInput(Problem("no_items", str(truth), "no item in the files", "items to tune on", remedy))
 
     def rule(expected: Annotations[Geometry], predicted: Annotations[Geometry]) -> Score:
         return what.score(expected, predicted, rule_options)

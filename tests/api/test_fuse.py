@@ -216,6 +216,8 @@ def test_files_that_do_not_go_together_are_problems(tmp_path: Path) -> None:
     assert (problem.kind, problem.found, problem.item) == ("score_range", "-1.5", "image")
     (tmp_path / "other.csv").write_text('image_id,bbox\nsomething,"[1, 2, 3, 4]"\n')
     assert problem_of("wheat", files, truth=tmp_path / "other.csv").kind == "missing_truth"
+    (tmp_path / "none.csv").write_text("image_id,PredictionString\n")
+    assert problem_of("wheat", [tmp_path / "none.csv"] * 2, truth=truth).kind == "no_items"
     for given in (
         {"weights": [1]}, {"weights": [0, 0, 0]}, {"weights": [1, -1, 1]}, {"weights": [1, np.nan, 1]},
         {"method": "mean"}, {"calibration": "logit"}, {"iou": 2.0}, {"score_threshold": -1.0},
