@@ -88,6 +88,19 @@ def _count_by_class(label: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return counts
 
 
+def _count_pairs(label: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs (2, m) of a label and another predicted class, and how often each occurs; in blocks, as above."""
+    count = int(max(label.max(initial=0), predicted.max(initial=0))) + 1
+    found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    for start in range(0, len(label), BLOCK):
+        own, other = (column[start : start + BLOCK] for column in (label, predicted))
+        rows = np.flatnonzero((own >= 0) & (other >= 0) & (own != other))
+        found.append(np.unique(own[rows] * np.int64(count) + other[rows], return_counts=True))
+    numbers, times = (np.concatenate(column) for column in zip(*found, strict=True))
+    pairs, at = np.unique(numbers, return_inverse=True)
+    return np.array(np.divmod(pairs, count)), np.bincount(at, times, minlength=len(pairs)).astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Confusions:
     """Pairs of a label and the class predicted first in its place.
@@ -102,14 +115,10 @@ class Confusions:
     @cached_property
     def table(self) -> pl.DataFrame:
         """label, predicted, items, and share, of the items with that label; the most frequent first."""
-        label, predicted = self.label, self.predicted
-        count = int(max(label.max(initial=0), predicted.max(initial=0))) + 1
-        known = label >= 0
-        items = np.bincount(label[known])  # as long as labels reach: a prediction may be any number
-        counted = known & (predicted >= 0) & (predicted != label)
-        pairs, images = np.unique(label[counted] * np.int64(count) + predicted[counted], return_counts=True)
-        order = np.lexsort((pairs, -images))
-        first, second = np.divmod(pairs[order], count)
+        items = _count_by_class(self.label, self.label >= 0)  # as long as labels reach: a prediction may be any number
+        pairs, images = _count_pairs(self.label, self.predicted)
+        order = np.lexsort((*pairs[::-1], -images))
+        first, second = pairs[:, order]
         columns = {
             "label": [self.name(number) for number in first.tolist()],
             "predicted": [self.name(number) for number in second.tolist()],
