@@ -100,12 +100,13 @@ def _channels(points: np.ndarray, grid: BEVGrid) -> tuple[np.ndarray, np.ndarray
     filled = np.flatnonzero(has_points)
     index = np.empty(len(has_points), np.int64)
     index[filled] = np.arange(len(filled))
-    own = index[cell]
-    count = np.bincount(own, minlength=len(filled))
+    own = index.take(cell)
     channel = own * grid.channels
     channel += (height * np.float32(grid.height_bins)).astype(np.int64)
     # All channels at once: those after the height bins have no counts, and are filled in below.
-    channels = _log_count(np.bincount(channel, minlength=len(filled) * grid.channels)).reshape(-1, grid.channels)
+    counts = np.bincount(channel, minlength=len(filled) * grid.channels).reshape(-1, grid.channels)
+    count = np.einsum("cb->c", counts[:, : grid.height_bins])  # in half of the time of a sum
+    channels = _log_count(counts)
     highest = np.zeros(len(filled), np.float32)
     lowest = np.ones(len(filled), np.float32)
     np.maximum.at(highest, own, height)
@@ -117,8 +118,8 @@ def _channels(points: np.ndarray, grid: BEVGrid) -> tuple[np.ndarray, np.ndarray
     means = {after + EXTRA_CHANNELS + at: 5 + at for at in range(grid.painted)}
     if points[:, 4].any():  # no lag at all, where there is only one sweep
         means[after + 3] = 4
-    for channel, column in means.items():
-        channels[:, channel] = np.bincount(own, points[inside, column], minlength=len(filled)) / count
+    for mean_channel, column in means.items():
+        channels[:, mean_channel] = np.bincount(own, points[inside, column], minlength=len(filled)) / count
     return filled, channels
 
 
@@ -164,8 +165,9 @@ def _cells(points: np.ndarray, grid: BEVGrid) -> tuple[np.ndarray, np.ndarray, n
     height = (points[:, 2] - grid.z_min) / (grid.z_max - grid.z_min)
     within = (column >= 0) & (column < grid.side) & (row >= 0) & (row < grid.side) & (height >= 0) & (height < 1)
     inside = np.flatnonzero(within)
-    row, column, height = (values.take(inside) for values in (row, column, height))
-    return row.astype(np.int64) * grid.side + column.astype(np.int64), height, inside
+    with np.errstate(invalid="ignore"):  # of points that are not finite
+        cell = np.floor(row) * grid.side + np.floor(column)  # before points are taken: that is slower than arithmetic
+    return cell.take(inside).astype(np.int64), height.take(inside), inside
 
 
 def _log_count(count: np.ndarray) -> np.ndarray:
