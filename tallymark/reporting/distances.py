@@ -80,7 +80,7 @@ def score_by_distance(
     ----------
     truth, predicted: of the same items, all of which are in the catalog, which knows the position of the vehicle.
     min_points: lidar points that a truth must contain to be counted. A prediction that matches a truth which is not
-        counted, or that matches none and contains fewer points itself, is not a false positive.
+        counted, or that matches none at the lower threshold and contains fewer points itself, is left out.
     """
     truth, predicted = align_classes(truth, predicted)
     at = _find_items(truth, catalog)
