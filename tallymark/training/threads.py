@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from tallymark.core.resources import free_cores
+from tallymark.core.resources import observe_cores
 from tallymark.detector.network import Network
 from tallymark.training.batches import Batches
 from tallymark.training.devices import Rank
@@ -39,6 +39,7 @@ class Threads:
         self.adaptive = fixed is None and rank.world == 1 and rank.device.type == "cpu"
         self.limit = rank.threads
         self.tiny = False
+        self._count_cores = observe_cores()  # while the first batch is made, so that nothing waits for it
         if fixed is not None:  # also for a linear probe, which comes before the first batch
             torch.set_num_threads(fixed)
 
@@ -50,12 +51,13 @@ class Threads:
         self._adapt()
 
     def update(self) -> None:
-        """Look again, at an evaluation."""
+        """Choose again, at an evaluation, by the cores that were free since the last choice."""
         if self.adaptive and not self.tiny:
             self._adapt()
 
     def _adapt(self) -> None:
-        cores = free_cores()
+        cores = self._count_cores()
+        self._count_cores = observe_cores()
         self.batches.workers = max(1, min(MAX_WORKERS, cores // 2))
         if self.adaptive and not self.tiny:
             torch.set_num_threads(max(1, min(self.limit, cores)))

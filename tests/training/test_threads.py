@@ -41,7 +41,7 @@ def test_operations_are_counted_without_any_effect() -> None:
 
 
 def test_tiny_networks_have_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "free_cores", lambda: 16)
+    monkeypatch.setattr(threads, "observe_cores", lambda: lambda: 16)
     chosen = Threads(batches := Batches(NONE, RECIPE, 1), rank_of())
     chosen.start(make_network(RECIPE, 1), torch.zeros(2, 3, 64, 64))
     chosen.update()
@@ -52,7 +52,7 @@ def test_tiny_networks_have_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_others_have_as_many_as_cores_are_free_at_every_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "TINY_GFLOPS", 0.0)
     free = iter([3, 16, 1])
-    monkeypatch.setattr(threads, "free_cores", lambda: next(free))
+    monkeypatch.setattr(threads, "observe_cores", lambda: lambda: next(free))
     chosen = Threads(batches := Batches(NONE, RECIPE, 1), rank_of())
     chosen.start(make_network(RECIPE, 1), torch.zeros(2, 3, 64, 64))
     counts = [(torch.get_num_threads(), batches.workers)]
@@ -63,7 +63,7 @@ def test_others_have_as_many_as_cores_are_free_at_every_evaluation(monkeypatch: 
 
 
 def test_a_fixed_number_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "free_cores", lambda: 16)
+    monkeypatch.setattr(threads, "observe_cores", lambda: lambda: 16)
     chosen = Threads(Batches(NONE, RECIPE, 1), rank_of(), fixed=5)
     assert torch.get_num_threads() == 5  # before a linear probe
     chosen.start(make_network(RECIPE, 1), torch.zeros(2, 3, 64, 64))
@@ -72,7 +72,7 @@ def test_a_fixed_number_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_processes_of_torchrun_keep_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "free_cores", lambda: 16)
+    monkeypatch.setattr(threads, "observe_cores", lambda: lambda: 16)
     torch.set_num_threads(2)
     chosen = Threads(Batches(NONE, RECIPE, 1), rank_of(world=2))
     chosen.start(make_network(RECIPE, 1), torch.zeros(2, 3, 64, 64))
