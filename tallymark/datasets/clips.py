@@ -16,6 +16,7 @@ from tallymark.io.media import BadMedia
 
 BLOCKS = 40
 """Groups of clips without a date: consecutive numbers are mostly consecutive moments, so they stay in one fold."""
+NUMBER = re.compile("0*([1-9][0-9]*|0)")
 
 
 def as_clips(catalog: Catalog) -> Catalog:
@@ -52,10 +53,15 @@ def _middle(catalog: Catalog) -> float:
 
 def _blocks(ids: pl.Series) -> pl.Series:
     """A group for each of `BLOCKS` stretches of clips in the order of their numbers, named after its first clip."""
-    keys = [tuple(int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)) for name in ids]
+    keys = [_by_number(name) for name in ids]
     order = np.array(sorted(range(len(ids)), key=lambda at: keys[at]), np.int64)
     size = -(-len(ids) // BLOCKS)
     group = np.empty(len(ids), object)
     for start in range(0, len(order), size):
         group[order[start : start + size]] = f"from {ids[int(order[start])]}"
     return pl.Series(group.tolist(), dtype=pl.String)
+
+
+def _by_number(name: str) -> str:
+    """A key by which clip2 comes before clip10: in front of each number, how many digits it has."""
+    return NUMBER.sub(lambda found: f"{len(found[1]):07}{found[1]}", name)
