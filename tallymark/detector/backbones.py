@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from tallymark.core.problems import BadInput, Problem
+from tallymark.detector.depthwise import DepthwiseConv2d
 from tallymark.detector.published import published_backbones
 from tallymark.detector.receptive_field import (
     BLOCK_CONVOLUTIONS,
@@ -159,7 +160,7 @@ class MiniResNet(Backbone):
 
 
 def tensorflow_conv_bn(
-    in_channels: int, out_channels: int, kernel_size: int = 3, stride: int = 1, groups: int = 1
+    in_channels: int, out_channels: int, kernel_size: int = 3, stride: int = 1, *, depthwise: bool = False
 ) -> list[nn.Module]:
     """A convolution and batch normalisation for weights that were trained with TensorFlow.
 
@@ -168,10 +169,12 @@ def tensorflow_conv_bn(
     """
     kernel_size += stride - 1
     padding = (kernel_size - 1) // 2
-    return [
-        nn.Conv2d(in_channels, out_channels, kernel_size, stride, padding, groups=groups, bias=False),
-        nn.BatchNorm2d(out_channels, eps=1e-3),
-    ]
+    convolution = (
+        DepthwiseConv2d(in_channels, kernel_size, stride, padding)
+        if depthwise
+        else nn.Conv2d(in_channels, out_channels, kernel_size, stride, padding, bias=False)
+    )
+    return [convolution, nn.BatchNorm2d(out_channels, eps=1e-3)]
 
 
 class InvertedResidual(nn.Module):
@@ -183,7 +186,7 @@ class InvertedResidual(nn.Module):
         widen = [*tensorflow_conv_bn(in_channels, inner, 1), nn.ReLU6(inplace=True)] if expansion > 1 else []
         self.body = nn.Sequential(
             *widen,
-            *tensorflow_conv_bn(inner, inner, kernel_size, stride, groups=inner),
+            *tensorflow_conv_bn(inner, inner, kernel_size, stride, depthwise=True),
             nn.ReLU6(inplace=True),
             *tensorflow_conv_bn(inner, out_channels, 1),
         )

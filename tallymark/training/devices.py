@@ -79,14 +79,11 @@ def join_ranks() -> Iterator[Rank]:
 def choose_precision(recipe: Recipe, device: torch.device) -> torch.dtype:
     """The floating-point type of a recipe; `auto` is bf16 where it is faster than fp32.
 
-    A CPU needs instructions for bf16, without which it takes ten times as long, and plain convolutions: depthwise
-    ones, as in EfficientNet-Lite, are slower in bf16 than in fp32.
+    A CPU needs instructions for bf16, without which it takes ten times as long.
     """
     if recipe.precision == "auto":
-        if device.type == "cuda":
-            fast = torch.cuda.is_bf16_supported(including_emulation=False)
-        else:
-            fast = recipe.backbone == "mini_resnet" and has_bf16_instructions()
+        gpu = device.type == "cuda"
+        fast = torch.cuda.is_bf16_supported(including_emulation=False) if gpu else has_bf16_instructions()
         return torch.bfloat16 if fast else torch.float32
     return {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[recipe.precision]
 

@@ -22,13 +22,12 @@ def test_a_named_precision_is_taken(precision: str, dtype: torch.dtype, device: 
 
 @pytest.mark.parametrize("backbone", ["mini_resnet", "efficientnet_lite0"])
 @pytest.mark.parametrize("instructions", [False, True])
-def test_a_cpu_takes_bf16_with_instructions_for_it_and_plain_convolutions(
+def test_a_cpu_takes_bf16_with_instructions_for_it(
     backbone: str, instructions: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "has_bf16_instructions", lambda: instructions)
-    fast = instructions and backbone == "mini_resnet"
     recipe = ImageRecipe().replace(backbone=backbone, precision="auto")
-    assert choose_precision(recipe, CPU) == (torch.bfloat16 if fast else torch.float32)
+    assert choose_precision(recipe, CPU) == (torch.bfloat16 if instructions else torch.float32)
 
 
 @pytest.mark.parametrize("supported", [False, True])
