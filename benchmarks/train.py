@@ -1,6 +1,7 @@
 """Training: samples per second of the whole loop, beside the bare forward and backward pass of the same network.
 
-    python -m benchmarks.train [CHALLENGE ...] [--preset small] [--rounds N] [--threads N] [--out FOLDER]
+    python -m benchmarks.train [CHALLENGE ...] [--preset small] [--set KEY=VALUE] [--rounds N] [--threads N]
+                              [--out FOLDER]
 
 Both take turns in one process, so that other work on the machine affects both. Our loop reads, decodes, crops, augments
 and stacks samples, draws targets, computes all losses, clips gradients, updates the weights and their moving average;
@@ -19,7 +20,8 @@ from pathlib import Path
 import torch
 
 import tallymark
-from tallymark.core.recipe import head_groups_of
+from tallymark.core.options import parse_assignments
+from tallymark.core.recipe import Recipe, head_groups_of
 from tallymark.core.registry import challenge_names
 from tallymark.modalities import modality_of
 from tallymark.training.batches import Batches
@@ -37,22 +39,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("challenges", nargs="*", default=challenge_names(), metavar="CHALLENGE")
     parser.add_argument("--preset", default="small")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a field of the recipe")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "out" / "train")
     arguments = parser.parse_args()
-    print("| recipe | threads | bare samples per second | whole loop | of the bare network |")
-    print("| --- | --- | --- | --- | --- |")
+    print("| recipe | precision | threads | bare samples per second | whole loop | of the bare network |")
+    print("| --- | --- | --- | --- | --- | --- |")
     with join_ranks() as rank:
         for name in arguments.challenges:
-            compare(name, arguments.preset, arguments.rounds, arguments.threads, arguments.out, rank)
+            recipe = tallymark.find_preset(name, arguments.preset).replace(**parse_assignments(arguments.set))
+            title = " ".join([name, arguments.preset, *arguments.set])
+            compare(name, title, recipe, arguments.rounds, arguments.threads, arguments.out, rank)
 
 
-def compare(name: str, preset: str, rounds: int, threads: int | None, out: Path, rank: Rank) -> None:
+def compare(name: str, title: str, recipe: Recipe, rounds: int, threads: int | None, out: Path, rank: Rank) -> None:
     folder = out / name
     if not folder.exists():
         tallymark.synth(name, folder, items=ITEMS.get(name, 96))
-    recipe = tallymark.find_preset(name, preset)
     catalog = tallymark.read(name, folder).with_truth().in_split("train")
     names = catalog.truth.classes
     classes = max(len(names), 1)
@@ -83,7 +87,8 @@ def compare(name: str, preset: str, rounds: int, threads: int | None, out: Path,
             if turn:  # the first turn warms up
                 seconds.append(took)
     rates = [recipe.batch_size * STEPS / statistics.median(seconds) for seconds in both.values()]
-    columns = [f"{name} {preset}", torch.get_num_threads(), f"{rates[0]:.1f}", f"{rates[1]:.1f}"]
+    precision = str(trainer.precision).removeprefix("torch.")
+    columns = [title, precision, torch.get_num_threads(), f"{rates[0]:.1f}", f"{rates[1]:.1f}"]
     print(f"| {' | '.join(map(str, columns))} | {rates[1] / rates[0]:.2f} |", flush=True)
 
 
