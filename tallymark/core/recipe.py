@@ -68,8 +68,9 @@ class Recipe:
 
     Labels
     ------
+    head_stages: the head sees pooled features of so many of the last stages of the backbone.
     label_smoothing: probability given to all classes. loss_trim: share of each batch, those with the largest loss,
-        that is ignored. Both for the task `labels` only. train_on_val: train on the official validation split too.
+        that is ignored. All for the task `labels` only. train_on_val: train on the official validation split too.
 
     Optimisation
     ------------
@@ -112,6 +113,7 @@ class Recipe:
     stride: Literal[2, 4, 8, 16] = model(4)
     head_groups: str = model("")
 
+    head_stages: Literal[1, 2, 3, 4] = training(1)
     label_smoothing: Fraction = training(0.0)
     loss_trim: Fraction = training(0.0)
     train_on_val: bool = training(False)

@@ -1,4 +1,7 @@
-"""Backbones. Each has the `channels` of its features at a quarter, an eighth, a 16th and a 32nd of the input's size."""
+"""Backbones. Each has the `channels` of its features at a quarter, an eighth, a 16th and a 32nd of the input's size.
+
+For whole images, the features are those of the last stages in place of these.
+"""
 
 from __future__ import annotations
 
@@ -141,17 +144,21 @@ class MiniResNet(Backbone):
 
     width: channels of the stem. depth: residual blocks per stage.
     in_channels: of the input; unless these are the three of an image, values enter as they are.
+    last: for whole images, how many of the last stages are features; 0 for those of a detector.
     one_dimensional: for spectrograms: the stem does not halve time.
     """
 
-    def __init__(self, width: int, depth: int, *, in_channels: int = 3, one_dimensional: bool = False) -> None:
+    def __init__(
+        self, width: int, depth: int, *, in_channels: int = 3, last: int = 0, one_dimensional: bool = False
+    ) -> None:
         super().__init__(*((0.0, 1.0) if in_channels != 3 else ()))
-        self.channels = (2 * width, 4 * width, 8 * width, 8 * width)
-        self.out_stages = tuple(range(1, STAGES + 1))
+        widths = (2 * width, 4 * width, 8 * width, 8 * width)
+        self.channels = widths[-last:]  # 0: all
+        self.out_stages = tuple(range(1, STAGES + 1))[-last:]
         stem = conv_bn(in_channels, width, KERNEL_SIZE, TIME_STEM_STRIDE if one_dimensional else PLANE_STEM_STRIDE)
         stages = [nn.Sequential(*stem, nn.ReLU(inplace=True))]
         before = width
-        for channels in self.channels:
+        for channels in widths:
             blocks = [Residual(before, channels, STAGE_STRIDE)]
             blocks += [Residual(channels, channels, 1) for _ in range(depth - 1)]
             stages.append(nn.Sequential(*blocks))
@@ -209,10 +216,11 @@ LITE_STEM, LITE_TOP = 32, 1280
 class EfficientNetLite(Backbone):
     """An EfficientNet-Lite, for which ImageNet weights are published.
 
-    name: of `LITE_SCALES`. top: with the last 1 x 1 convolution, from which whole images are classified.
+    name: of `LITE_SCALES`. last: for whole images, how many of the last stages are features, of which the very last is
+        a 1 x 1 convolution; 0 for those of a detector, without that convolution.
     """
 
-    def __init__(self, name: str = "efficientnet_lite0", *, top: bool = False) -> None:
+    def __init__(self, name: str = "efficientnet_lite0", *, last: int = 0) -> None:
         super().__init__(127.0, 128.0)
         self.published = name
         width, depth = LITE_SCALES[name]
@@ -226,10 +234,10 @@ class EfficientNetLite(Backbone):
             stages.append(
                 nn.Sequential(*(InvertedResidual(one, widths[-1], kernel_size, step, expansion) for one, step in shape))
             )
-        if top:
+        if last:
             stages.append(nn.Sequential(*tensorflow_conv_bn(widths[-1], LITE_TOP, 1), nn.ReLU6(inplace=True)))
             widths.append(LITE_TOP)
-        self.out_stages = (2, 3, 5, len(stages) - 1)
+        self.out_stages = tuple(range(len(stages)))[-last:] if last else (2, 3, 5, len(stages) - 1)
         self.channels = tuple(widths[number] for number in self.out_stages)
         self.stages = nn.ModuleList(stages)
 
@@ -265,14 +273,17 @@ class SideBySide(Backbone):
 
 
 def make_backbone(
-    name: str, width: int, depth: int, *, in_channels: int = 3, top: bool = False, one_dimensional: bool = False
+    name: str, width: int, depth: int, *, in_channels: int = 3, last: int = 0, one_dimensional: bool = False
 ) -> Backbone:
-    """The backbone of that name with random weights. top: to classify whole images. one_dimensional: for audio."""
+    """The backbone of that name with random weights.
+
+    last: for whole images, how many of the last stages are features. one_dimensional: for audio.
+    """
     backbone: Backbone
     if name == "mini_resnet":
-        backbone = MiniResNet(width, depth, in_channels=in_channels, one_dimensional=one_dimensional)
+        backbone = MiniResNet(width, depth, in_channels=in_channels, last=last, one_dimensional=one_dimensional)
     elif in_channels == 3:
-        branches = [EfficientNetLite(one, top=top) for one in published_backbones(name)]
+        branches = [EfficientNetLite(one, last=last) for one in published_backbones(name)]
         backbone = branches[0] if len(branches) == 1 else SideBySide(branches)
     else:
         expected = "mini_resnet, for all inputs but images"

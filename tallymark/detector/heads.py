@@ -94,19 +94,29 @@ class CenterHead(nn.Module):
 
 
 class ClassificationHead(nn.Module):
-    """Generalised-mean pooling with a learned exponent (Radenović et al. 2018), dropout and a linear layer."""
+    """Generalised-mean pooling with a learned exponent (Radenović et al. 2018), dropout and a linear layer.
 
-    def __init__(self, in_channels: int, classes: int, dropout: float = 0.2) -> None:
+    channels: of each level, the last one last. The levels before may have values of either sign: of these, each channel
+    gives its mean and its root mean square.
+    """
+
+    def __init__(self, channels: Sequence[int], classes: int, dropout: float = 0.2) -> None:
         super().__init__()
         self.power = nn.Parameter(torch.tensor(3.0))
         self.dropout = nn.Dropout(dropout)
-        self.linear = nn.Linear(in_channels, classes)
+        self.linear = nn.Linear(2 * sum(channels[:-1]) + channels[-1], classes)
 
-    def forward(self, coarse: Tensor) -> Tensor:
-        out: Tensor = self.linear(self.dropout(self.pool(coarse)))
+    def forward(self, features: Sequence[Tensor]) -> Tensor:
+        out: Tensor = self.linear(self.dropout(self.pool(features)))
         return out
 
-    def pool(self, coarse: Tensor) -> Tensor:
+    def pool(self, features: Sequence[Tensor]) -> Tensor:
         """The features (n, channels) of whole images."""
+        *levels, last = features
+        pooled = [part for level in levels for part in (level.mean((2, 3)), _root_mean_square(level))]
         power = self.power.clamp(1, 8)
-        return coarse.clamp(min=1e-4).pow(power).mean((2, 3)).pow(1 / power)
+        return torch.cat([*pooled, last.clamp(min=1e-4).pow(power).mean((2, 3)).pow(1 / power)], 1)
+
+
+def _root_mean_square(level: Tensor) -> Tensor:
+    return level.square().mean((2, 3)).clamp(min=1e-8).sqrt()

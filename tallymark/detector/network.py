@@ -145,11 +145,11 @@ class Classifier(Network[Tensor]):
     def __init__(self, recipe: Recipe, encoder: Encoder, classes: int) -> None:
         super().__init__()
         self.encoder = encoder
-        self.backbone = make_backbone(recipe.backbone, recipe.width, recipe.depth, top=True)
-        self.head = ClassificationHead(self.backbone.channels[-1], classes)
+        self.backbone = make_backbone(recipe.backbone, recipe.width, recipe.depth, last=recipe.head_stages)
+        self.head = ClassificationHead(self.backbone.channels, classes)
 
     def forward(self, inputs: Tensor) -> dict[str, Tensor]:
-        return {"classes": self.head(self.backbone(self.encoder(inputs))[-1])}
+        return {"classes": self.head(self.backbone(self.encoder(inputs)))}
 
     def predict(self, inputs: Tensor) -> dict[str, Tensor]:
         return {"classes": self(inputs)["classes"].softmax(1)}

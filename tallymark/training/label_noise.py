@@ -88,7 +88,7 @@ def _probe(network: Classifier) -> Model:
         factor = max(1, SMALLEST / min(image.shape[2:]))
         sides = [math.ceil(side * factor / STRIDE) * STRIDE for side in image.shape[2:]]
         enlarged = functional.interpolate(image, sides, mode="bilinear") if sides != [*image.shape[2:]] else image
-        features: Tensor = pool(backbone(enlarged)[-1])
+        features: Tensor = pool(backbone(enlarged))
         return features
 
     @torch.inference_mode()

@@ -71,7 +71,7 @@ def as_feature_extractor(network: Classifier) -> Model:
     @torch.inference_mode()
     def model(inputs: np.ndarray) -> Outputs:
         tensor = torch.from_numpy(inputs).permute(0, 3, 1, 2).to(device).float()
-        return {"classes": pool(backbone(tensor)[-1]).numpy(force=True)}
+        return {"classes": pool(backbone(tensor)).numpy(force=True)}
 
     return model
 

@@ -23,6 +23,8 @@ from tallymark.training.network import make_network
 
 TINY = ImageRecipe().replace(width=4, neck=8)
 
+STRIDES = (4, 8, 16, 32)
+
 
 def images(count: int, height: int, width: int) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(0).integers(0, 256, (count, 3, height, width)).astype(np.float32))
@@ -30,20 +32,22 @@ def images(count: int, height: int, width: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("size", [(32, 32), (64, 96), (96, 32)])
 @pytest.mark.parametrize(
-    "backbone",
+    ("backbone", "strides"),
     [
-        MiniResNet(4, 1),
-        MiniResNet(6, 2),
-        *(EfficientNetLite(name, top=top) for name in LITE_SCALES for top in (False, True)),
+        (MiniResNet(4, 1), STRIDES),
+        (MiniResNet(6, 2), STRIDES),
+        (MiniResNet(4, 1, last=2), (16, 32)),
+        *((EfficientNetLite(name), STRIDES) for name in LITE_SCALES),
+        *((EfficientNetLite(name, last=4), (16, 32, 32, 32)) for name in LITE_SCALES),
     ],
-    ids=["mini_resnet", "deeper", *(f"{name}{top}" for name in LITE_SCALES for top in ("", " with its top"))],
+    ids=["mini_resnet", "deeper", "its last", *LITE_SCALES, *(f"the last of {name}" for name in LITE_SCALES)],
 )
-def test_features_have_the_declared_strides_and_channels(backbone: Backbone, size: tuple[int, int]) -> None:
+def test_features_have_the_declared_strides_and_channels(
+    backbone: Backbone, strides: tuple[int, ...], size: tuple[int, int]
+) -> None:
     with torch.inference_mode():
         features = backbone.eval()(images(1, *size))
-    sizes = [
-        (1, count, size[0] // by, size[1] // by) for count, by in zip(backbone.channels, (4, 8, 16, 32), strict=True)
-    ]
+    sizes = [(1, count, size[0] // by, size[1] // by) for count, by in zip(backbone.channels, strides, strict=True)]
     assert [tuple(part.shape) for part in features] == sizes
 
 
@@ -65,12 +69,12 @@ def test_larger_networks_have_more_blocks_and_channels() -> None:
 
 
 def test_backbones_side_by_side_put_their_features_together() -> None:
-    both = make_backbone("efficientnet_lite012", 0, 0, top=True).eval()
+    both = make_backbone("efficientnet_lite012", 0, 0, last=4).eval()
     given = images(1, 32, 64)
     with torch.inference_mode():
         apart = [part(given) for part in both.parts]
         together = both(given)
-    assert [part.shape[1] for part in together] == list(both.channels) == [72, 128, 344, 3840]
+    assert [part.shape[1] for part in together] == list(both.channels) == [344, 592, 992, 3840]
     for level, features in enumerate(together):
         assert torch.equal(features, torch.cat([one[level] for one in apart], 1))
 

