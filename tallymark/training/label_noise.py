@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 
 import numpy as np
@@ -17,7 +16,8 @@ from tallymark.detector.network import Classifier
 from tallymark.detector.outputs import Outputs
 from tallymark.inference.label_errors import NoiseScores, robust_z
 from tallymark.inference.pipeline import Model, infer_outputs
-from tallymark.training.linear_probe import MIN_STD
+from tallymark.training.devices import choose_precision
+from tallymark.training.linear_probe import MIN_STD, pooled_features
 
 NEIGHBOURS = 10
 SMALLEST = 64
@@ -32,7 +32,8 @@ BLOCK = 1024
 
 def noise_scores(network: Classifier, catalog: Catalog, recipe: Recipe) -> NoiseScores:
     """The scores of images that the network was not trained on, compared with each other."""
-    outputs = infer_outputs(catalog, [_probe(network)], recipe.without_tta(), Problems(EVERY), title="label noise")
+    models = [_probe(network, choose_precision(recipe, network.head.linear.weight.device))]
+    outputs = infer_outputs(catalog, models, recipe.without_tta(), Problems(EVERY), title="label noise")
     rows = dict(outputs)
     unlike, parts = np.full(len(catalog), np.nan), np.full(len(catalog), np.nan)
     if rows:
@@ -77,23 +78,21 @@ def similarity(features: np.ndarray) -> np.ndarray:
     return np.concatenate(means)
 
 
-def _probe(network: Classifier) -> Model:
+def _probe(network: Classifier, precision: torch.dtype) -> Model:
     """A model that outputs features of an image, and of its halves: (2, 2, d), left and right, upper and lower."""
-    backbone = copy.deepcopy(network.backbone).eval()
-    backbone.freeze(len(backbone.stages))
-    pool = network.head.pool
-    device = network.head.linear.weight.device
+    features = pooled_features(network, precision)
 
-    def pooled(image: Tensor) -> Tensor:
+    def enlarged(image: Tensor) -> Tensor:
         factor = max(1, SMALLEST / min(image.shape[2:]))
         sides = [math.ceil(side * factor / STRIDE) * STRIDE for side in image.shape[2:]]
-        enlarged = functional.interpolate(image, sides, mode="bilinear") if sides != [*image.shape[2:]] else image
-        features: Tensor = pool(backbone(enlarged))
-        return features
+        return functional.interpolate(image, sides, mode="bilinear") if sides != [*image.shape[2:]] else image
+
+    def pooled(image: Tensor) -> Tensor:
+        return features(enlarged(image))
 
     @torch.inference_mode()
     def model(inputs: np.ndarray) -> Outputs:
-        image = torch.from_numpy(inputs).permute(0, 3, 1, 2).to(device).float()
+        image = torch.from_numpy(inputs).permute(0, 3, 1, 2).float()
         height, width = image.shape[2] // 2, image.shape[3] // 2
         pairs = ((image[..., :width], image[..., -width:]), (image[..., :height, :], image[..., -height:, :]))
         halves = torch.stack([pooled(torch.cat(pair)).view(2, len(image), -1).transpose(0, 1) for pair in pairs], 1)

@@ -7,6 +7,7 @@ Distort Pretrained Features).
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from tallymark.detector.network import Classifier, Network
 from tallymark.detector.outputs import Outputs
 from tallymark.inference.pipeline import Model, infer_outputs
 from tallymark.inference.temperature import log_losses
+from tallymark.training.devices import choose_precision
 
 PENALTIES = (0.015, 0.05, 0.15)
 """L2 penalties to choose from, for standardised features. Strong ones are better with many images of each class."""
@@ -43,7 +45,7 @@ def init_classifier(network: Classifier, catalog: LabelledCatalog, recipe: Recip
     chosen = np.sort(np.random.default_rng(recipe.seed).permutation(len(catalog))[:MAX_IMAGES])
     selected = catalog.select(chosen)
     labels = selected.truth
-    models = [as_feature_extractor(network)]
+    models = [as_feature_extractor(network, choose_precision(recipe, network.head.linear.weight.device))]
     outputs = infer_outputs(selected, models, recipe.without_tta(), Problems(EVERY), title="linear probe")
     rows = [(number, one["classes"]) for number, one in outputs]
     if not rows:  # no image could be read
@@ -61,19 +63,30 @@ def init_classifier(network: Classifier, catalog: LabelledCatalog, recipe: Recip
         linear.bias.copy_(bias)
 
 
-def as_feature_extractor(network: Classifier) -> Model:
+def as_feature_extractor(network: Classifier, precision: torch.dtype) -> Model:
     """The network up to its last layer, as a model whose `classes` are pooled features."""
+    features = pooled_features(network, precision)
+
+    @torch.inference_mode()
+    def model(inputs: np.ndarray) -> Outputs:
+        return {"classes": features(torch.from_numpy(inputs).permute(0, 3, 1, 2)).numpy(force=True)}
+
+    return model
+
+
+def pooled_features(network: Classifier, precision: torch.dtype) -> Callable[[Tensor], Tensor]:
+    """Images (n, channels, height, width) to features (n, features): a copy of the network up to its last layer."""
     backbone = copy.deepcopy(network.backbone).eval()
     backbone.freeze(len(backbone.stages))  # frozen stages are faster
     pool = network.head.pool
     device = network.head.linear.weight.device
 
-    @torch.inference_mode()
-    def model(inputs: np.ndarray) -> Outputs:
-        tensor = torch.from_numpy(inputs).permute(0, 3, 1, 2).to(device).float()
-        return {"classes": pool(backbone(tensor)).numpy(force=True)}
+    def features(images: Tensor) -> Tensor:
+        with torch.autocast(device.type, precision, enabled=precision != torch.float32):
+            levels = backbone(images.to(device).float())
+        return pool([level.float() for level in levels])
 
-    return model
+    return features
 
 
 def choose_penalty(features: Tensor, probabilities: Tensor, seed: int = 0) -> float:

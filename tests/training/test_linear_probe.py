@@ -68,7 +68,7 @@ def test_the_last_layer_starts_better_than_random(sets: Path, head_stages: int) 
     catalog = tallymark.read("food", sets / "food").in_split("train").with_truth()
     network = make_network(RECIPE.replace(head_stages=head_stages), len(catalog.truth.classes)).eval()
     assert isinstance(network, Classifier)
-    features = as_feature_extractor(network)
+    features = as_feature_extractor(network, torch.float32)
     before = network.backbone.state_dict()["stages.0.0.weight"].clone()
     init_classifier(network, catalog, RECIPE)
     assert torch.equal(network.backbone.state_dict()["stages.0.0.weight"], before)
@@ -78,12 +78,21 @@ def test_the_last_layer_starts_better_than_random(sets: Path, head_stages: int) 
         logits = network(images.permute(0, 3, 1, 2).float())["classes"]
         pooled = torch.from_numpy(features(images.numpy())["classes"])
         assert torch.allclose(network.head.linear(pooled), logits, atol=1e-3)
-    outputs = infer_outputs(catalog, [as_feature_extractor(network)], RECIPE, Problems(), title="again")
+    outputs = infer_outputs(catalog, [as_feature_extractor(network, torch.float32)], RECIPE, Problems(), title="again")
     pooled = torch.from_numpy(np.stack([one["classes"] for _, one in outputs]))
     with torch.inference_mode():
         predicted = network.head.linear(pooled).log_softmax(1).numpy()
     loss = -predicted[catalog.truth.item, catalog.truth.labels].mean()
     assert loss < np.log(len(catalog.truth.classes)) - 0.1
+
+
+def test_features_in_bf16_are_those_of_single_precision() -> None:
+    network = make_network(RECIPE.replace(head_stages=3), 3).eval()
+    assert isinstance(network, Classifier)
+    images = np.random.default_rng(0).integers(0, 256, (4, 64, 64, 3), np.uint8)
+    single, half = (as_feature_extractor(network, one)(images)["classes"] for one in (torch.float32, torch.bfloat16))
+    assert half.dtype == single.dtype == np.float32
+    assert 0 < np.abs(half - single).max() < 0.02 * np.abs(single).max()
 
 
 def test_no_epoch_ends_with_the_probe(sets: Path, tmp_path: Path) -> None:
