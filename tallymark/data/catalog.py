@@ -73,7 +73,7 @@ class Catalog:
 
     def unread(self, item: int, bad: BadMedia) -> Problem:
         """That the file of an item cannot be read, as a problem."""
-        expected = f"a readable {self.medium.noun}"
+        expected = bad.expected or f"a readable {self.medium.noun}"
         return Problem(bad.kind, self.place(item), bad.found, expected, bad.remedy, item=self.items.ids[item])
 
     def select(self, chosen: np.ndarray) -> Self:

@@ -31,16 +31,21 @@ RESUME_REMEDY = f"check the disk, the connection to it and the permissions, then
 
 
 class BadMedia(Exception):
-    """A file that cannot be used: the kind of problem, what was found, and what to do."""
+    """A file that cannot be used: the kind of problem, what was found, what to do, and what was expected (by default a
+    readable file).
+    """
 
-    def __init__(self, kind: str, found: str, remedy: str = "get the file again, or exclude the item") -> None:
+    def __init__(
+        self, kind: str, found: str, remedy: str = "get the file again, or exclude the item", expected: str = ""
+    ) -> None:
         super().__init__(found)
         self.kind = kind
         self.found = found
         self.remedy = remedy
+        self.expected = expected
 
-    def __reduce__(self) -> tuple[type[BadMedia], tuple[str, str, str]]:
-        return type(self), (self.kind, self.found, self.remedy)  # how it is carried to another process
+    def __reduce__(self) -> tuple[type[BadMedia], tuple[str, str, str, str]]:
+        return type(self), (self.kind, self.found, self.remedy, self.expected)  # how it is carried to another process
 
     @property
     def transient(self) -> bool:

@@ -85,7 +85,7 @@ def recording_scene(
 
 def scene_band(config: SpectrogramConfig, rate: int) -> Window:
     """Lowest and highest frequency in hertz that are drawn of a sound at this rate."""
-    fmax = min((config.first_bin + config.n_bins) / config.window_seconds, rate / 2)
+    fmax = min(config.fmax, rate / 2)
     return (0.0 if config.fmin < FROM_ZERO * fmax else min(config.fmin, fmax / 2)), fmax
 
 

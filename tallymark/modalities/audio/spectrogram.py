@@ -10,12 +10,13 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from math import ceil
 from pathlib import Path
 
 import numpy as np
 
-from tallymark.io.audio import resample_stream
-from tallymark.io.media import flush_on_damage
+from tallymark.io.audio import read_header, resample_stream
+from tallymark.io.media import BadMedia, flush_on_damage
 from tallymark.io.resampling import PASSBAND
 
 MAD_TO_STD = 1.4826
@@ -61,6 +62,11 @@ class SpectrogramConfig:
         return round(self.fmin * self.window_seconds)
 
     @property
+    def fmax(self) -> float:
+        """The upper end of the last bin in hertz."""
+        return (self.first_bin + self.n_bins) / self.window_seconds
+
+    @property
     def passband(self) -> float:
         """The share of the sample rate up to which resampling must be exact: the last bin, and its main lobe."""
         return min((self.first_bin + self.n_bins + 1) / self.n_fft, PASSBAND)
@@ -71,7 +77,16 @@ class SpectrogramConfig:
 
 
 def spectrogram(path: Path, config: SpectrogramConfig) -> Iterator[np.ndarray]:
-    """The levels of a recording in blocks (bins, frames); the last one may be shorter."""
+    """The levels of a recording in blocks (bins, frames); the last one may be shorter.
+
+    A `BadMedia` if its sample rate is below twice the highest frequency: empty bins are unlike any sound.
+    """
+    rate = read_header(path).rate
+    if rate < 2 * config.fmax:
+        found = f"{rate} samples per second: frequencies up to {rate / 2:g} Hz"
+        remedy = f"record at {ceil(2 * config.fmax)} samples per second or more, or train with fewer n_bins"
+        expected = f"frequencies up to {ceil(config.fmax)} Hz, as the model needs"
+        raise BadMedia("low_sample_rate", found, remedy, expected)
     blocks = power_blocks(resample_stream(path, config.sample_rate, config.passband), config)
     return background_normalize(blocks, config) if config.background_norm else (block / 2 for block in blocks)
 

@@ -58,6 +58,21 @@ def test_the_size_of_blocks_does_not_matter(tmp_path: Path, monkeypatch: pytest.
     assert [block.shape[1] for block in spectrogram(path, SpectrogramConfig())][:-1] == [320] * 9
 
 
+@pytest.mark.parametrize(("rate", "n_bins", "refused"), [(800, 96, True), (829, 96, False), (800, 64, False)])
+def test_a_recording_that_does_not_reach_the_band_is_refused(
+    tmp_path: Path, rate: int, n_bins: int, refused: bool
+) -> None:
+    path, config = write(tmp_path / "a.wav", 40, rate), SpectrogramConfig(n_bins=n_bins)
+    if not refused:
+        assert whole(path, config).shape == (n_bins, 1250)
+        return
+    with pytest.raises(BadMedia) as bad:
+        spectrogram(path, config)
+    assert (bad.value.kind, bad.value.found) == ("low_sample_rate", "800 samples per second: frequencies up to 400 Hz")
+    assert bad.value.expected == "frequencies up to 415 Hz, as the model needs"
+    assert bad.value.remedy == "record at 829 samples per second or more, or train with fewer n_bins"
+
+
 @pytest.mark.parametrize("rate", [2000, 32_000])
 def test_decimation_does_not_change_the_levels(tmp_path: Path, rate: int) -> None:
     """They are those of the same recording resampled by soxr, though only the frequencies in use are kept."""
