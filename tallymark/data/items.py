@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from tallymark.io.folders import IMAGE_SUFFIXES
+from tallymark.io.suffixes import IMAGE_SUFFIXES
 
 IMAGE_SUFFIX = re.compile(f"(?:{'|'.join(map(re.escape, sorted(IMAGE_SUFFIXES)))})$", re.IGNORECASE)
 BLOCK = 1 << 16

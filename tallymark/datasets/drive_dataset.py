@@ -16,9 +16,10 @@ from tallymark.data.items import Items
 from tallymark.geometry import Cuboids, Geometry
 from tallymark.geometry.poses import concat_poses
 from tallymark.io.archives import is_file
-from tallymark.io.folders import IMAGE_SUFFIXES, Folder, split_of_path
+from tallymark.io.folders import Folder, split_of_path
 from tallymark.io.media import Medium
 from tallymark.io.nuscenes_tables import Tables, read_tables
+from tallymark.io.suffixes import IMAGE_SUFFIXES
 
 
 def read_drive_dataset(

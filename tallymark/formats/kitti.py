@@ -24,8 +24,9 @@ from tallymark.formats.parsing import ParseError, parse_float
 from tallymark.geometry import Cuboids
 from tallymark.io.archive_listing import merged
 from tallymark.io.archives import is_file
-from tallymark.io.folders import LIDAR_SUFFIXES, Folder, distinct_names, open_folder, split_of_path
+from tallymark.io.folders import Folder, distinct_names, open_folder, split_of_path
 from tallymark.io.lidar import SWEEP, inspect_sweep
+from tallymark.io.suffixes import LIDAR_SUFFIXES
 from tallymark.io.texts import read_lines
 
 COLUMNS = 4

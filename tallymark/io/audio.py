@@ -15,7 +15,6 @@ import numpy as np
 from tallymark.core.problems import Problem, Problems
 from tallymark.io.archives import is_inside, open_file, read_blocks
 from tallymark.io.completeness import check_complete
-from tallymark.io.folders import AUDIO_SUFFIXES
 from tallymark.io.media import (
     THUMBNAIL,
     BadMedia,
@@ -28,6 +27,7 @@ from tallymark.io.media import (
 )
 from tallymark.io.resampling import PASSBAND, resample, resample_blocks
 from tallymark.io.retries import retry
+from tallymark.io.suffixes import AUDIO_SUFFIXES
 from tallymark.io.watched import WatchedFile
 
 if TYPE_CHECKING:

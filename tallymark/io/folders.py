@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 
 from tallymark.core.problems import Problem, Problems, printable
@@ -21,14 +20,8 @@ from tallymark.io.archives import SUFFIX, is_archive, is_file, is_folder, packed
 from tallymark.io.names import NOT_UTF8, UNUSABLE, bad_name, usable_files
 from tallymark.io.regular import found_at
 from tallymark.io.retries import may_pass, retry
+from tallymark.io.suffixes import AUDIO_SUFFIXES, IMAGE_SUFFIXES, LIDAR_SUFFIXES
 
-HEIC_SUFFIXES = {".heic", ".heif"}
-"""Photographs of phones; the extra `heic` reads them."""
-IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"}
-if find_spec("pillow_heif") is not None:
-    IMAGE_SUFFIXES |= HEIC_SUFFIXES
-AUDIO_SUFFIXES = {".wav", ".flac", ".aif", ".aiff", ".ogg", ".mp3", ".opus"}
-LIDAR_SUFFIXES = {".bin"}
 UNLISTED = "unreadable_folder"
 
 

@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 from PIL import Image
 
 from tallymark.io.archives import open_file
-from tallymark.io.folders import HEIC_SUFFIXES
 from tallymark.io.images import EXIF_ORIENTATION, PILLOW_ERRORS, open_with_pillow, register_heic
 from tallymark.io.media import BadMedia, unreadable
 from tallymark.io.retries import may_pass, retry
+from tallymark.io.suffixes import HEIC_SUFFIXES
 
 T = TypeVar("T")
 PIXEL_SCALE, TIE_POINT, GEO_KEYS = 33550, 33922, 34735

@@ -17,9 +17,9 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from PIL.TiffImagePlugin import BITSPERSAMPLE, EXTRASAMPLES, IMAGELENGTH, IMAGEWIDTH, TiffImageFile
 
 from tallymark.io.archives import open_file
-from tallymark.io.folders import HEIC_SUFFIXES, IMAGE_SUFFIXES
 from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, digest, read_bytes, unreadable
 from tallymark.io.retries import retry
+from tallymark.io.suffixes import HEIC_SUFFIXES, IMAGE_SUFFIXES
 
 warnings.filterwarnings("ignore", module=r"PIL\.")  # of malformed metadata and of large images
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # what it cannot decode is reported as BadMedia

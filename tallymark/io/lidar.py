@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tallymark.io.folders import LIDAR_SUFFIXES
 from tallymark.io.media import THUMBNAIL, BadMedia, Inspection, Medium, digest, read_bytes
+from tallymark.io.suffixes import LIDAR_SUFFIXES
 
 MAX_RINGS = 256
 """More beams than any lidar has."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from tallymark.core.problems import Problem, printable
+from tallymark.io.suffixes import MEDIA_SUFFIXES
 
 UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters that an id in a table cannot have: controls, ends of lines, and bytes that are not UTF-8."""
@@ -52,13 +53,14 @@ def _ends_blank(file: str) -> bool:
 def output_paths(folder: Path, ids: Iterable[str], ending: str, *, longest_view: int = 0) -> list[Path]:
     """The paths to write files about items to, one for each id, always below `folder`.
 
-    A file is named like its item without the suffix, or with it where two items share a stem. What is too long is cut,
-    and a fingerprint of the id tells names apart that would be the same. longest_view: bytes that are added later.
+    A file is named like its item without the suffix of a media file, or with it where two items share a stem. What is
+    too long is cut, and a fingerprint of the id tells names apart that would be the same. longest_view: bytes that are
+    added later.
     """
     ids = list(ids)
     room = LONGEST - len(ending.encode()) - longest_view
     whole = [_parts(one) for one in ids]
-    stems = [(*folders, PurePosixPath(name).stem) for *folders, name in whole]
+    stems = [(*folders, _without_suffix(name)) for *folders, name in whole]
     shared = Counter(stems)
     named = [name if shared[stem] > 1 else stem for name, stem in zip(whole, stems, strict=True)]
     again = Counter(named)
@@ -81,6 +83,11 @@ def _parts(one: str) -> tuple[str, ...]:
     if len("/".join(folders).encode()) > LONGEST_PATH:
         folders = [_with_fingerprint("", "/".join(folders), LONGEST)]
     return (*folders, _safe(parts[-1]) if parts else "_")
+
+
+def _without_suffix(name: str) -> str:
+    path = PurePosixPath(name)
+    return path.stem if path.suffix.lower() in MEDIA_SUFFIXES else name
 
 
 def _safe(part: str) -> str:

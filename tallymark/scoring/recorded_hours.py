@@ -19,7 +19,8 @@ from tallymark.data.items import Items
 from tallymark.io.archives import is_folder
 from tallymark.io.audio import total_hours
 from tallymark.io.finder import Finder
-from tallymark.io.folders import AUDIO_SUFFIXES, media_files
+from tallymark.io.folders import media_files
+from tallymark.io.suffixes import AUDIO_SUFFIXES
 
 HOURS_OPTIONS = (
     ScoreOption("hours", float, "Total length of the recordings in hours, for false positives per hour."),

@@ -200,6 +200,9 @@ def test_output_paths_stay_in_their_folder_and_differ() -> None:
     assert output_paths(folder, ["d/a.wav", "b.wav", "b.flac"], ".txt") == [
         folder / "d" / "a.txt", folder / "b.wav.txt", folder / "b.flac.txt",
     ]  # fmt: skip
+    assert output_paths(folder, ["a.b", "a.c", "2026.01.02", "plot.JPG"], ".xml") == [
+        folder / "a.b.xml", folder / "a.c.xml", folder / "2026.01.02.xml", folder / "plot.xml",
+    ]  # fmt: skip
 
 
 def test_safe_names_are_one_part() -> None:

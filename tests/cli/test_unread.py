@@ -13,7 +13,7 @@ import pytest
 import soundfile
 from PIL import Image
 
-from tallymark.io import folders
+from tallymark.io.suffixes import HEIC_SUFFIXES, IMAGE_SUFFIXES
 from tests.cli.running import run
 from tests.formats.files import put, put_image, put_recording
 from tests.formats.test_voc import head, voc
@@ -104,7 +104,7 @@ def test_heic_is_read_with_the_extra_and_named_without(tmp_path: Path, monkeypat
 
     assert image_size(tmp_path / "a.heic") == (96, 64)
     assert read_image(tmp_path / "a.heic")[32, [10, 80], 0].tolist() == pytest.approx([0, 255], abs=6)
-    without = folders.IMAGE_SUFFIXES - folders.HEIC_SUFFIXES
+    without = IMAGE_SUFFIXES - HEIC_SUFFIXES
     from tallymark.challenges.wheat import read as wheat
 
     monkeypatch.setattr(wheat, "IMAGE", replace(wheat.IMAGE, suffixes=frozenset(without)))

@@ -16,7 +16,8 @@ from tallymark.core.problems import Problems, clip
 from tallymark.data.annotations import Annotations, offset_type
 from tallymark.data.items import Items
 from tallymark.geometry import Labels
-from tallymark.io.folders import IMAGE_SUFFIXES, distinct_names, media_files, test_folder
+from tallymark.io.folders import distinct_names, media_files, test_folder
+from tallymark.io.suffixes import IMAGE_SUFFIXES
 from tallymark.io.tables import BLANKS, Table, number_text, read_table, write_table
 from tallymark.io.tokens import NOT_AN_INTEGER, read_integer_cells, read_integer_columns
 from tallymark.submission.dialect import Note, Row

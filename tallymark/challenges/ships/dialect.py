@@ -13,7 +13,8 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import unique_items
 from tallymark.geometry import Masks
 from tallymark.geometry.run_owners import first_collisions
-from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
+from tallymark.io.folders import media_files, test_folder
+from tallymark.io.suffixes import IMAGE_SUFFIXES
 from tallymark.io.tables import Table, number_text, write_parts
 from tallymark.submission.dialect import Note, Row
 from tallymark.submission.rle import read_masks, remove_overlaps, repair_rle

@@ -14,7 +14,8 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.event_labels import LabelFilter, label_remarks, no_such_label
 from tallymark.data.items import unique_items
 from tallymark.geometry import Events
-from tallymark.io.folders import AUDIO_SUFFIXES, media_files, test_folder
+from tallymark.io.folders import media_files, test_folder
+from tallymark.io.suffixes import AUDIO_SUFFIXES
 from tallymark.io.tables import Table, number_text, read_table, write_table
 from tallymark.submission import clips
 from tallymark.submission.dialect import Note, Row
@@ -83,11 +84,7 @@ def read(path: str | Path, rule_options: RuleOptions, problems: Problems) -> Ann
 
 
 def _annotations(
-    table: Table,
-    ids: pl.Series,
-    time: np.ndarray,
-    length: np.ndarray | None = None,
-    score: np.ndarray | None = None,
+    table: Table, ids: pl.Series, time: np.ndarray, length: np.ndarray | None = None, score: np.ndarray | None = None
 ) -> Annotations[Events]:
     items, item = unique_items(ids, table.line)
     good = np.flatnonzero(np.isfinite(time))

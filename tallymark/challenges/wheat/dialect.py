@@ -11,7 +11,8 @@ from tallymark.core.problems import Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import unique_items
 from tallymark.geometry import Boxes
-from tallymark.io.folders import IMAGE_SUFFIXES, media_files, test_folder
+from tallymark.io.folders import media_files, test_folder
+from tallymark.io.suffixes import IMAGE_SUFFIXES
 from tallymark.io.tables import number_text
 from tallymark.io.tokens import read_numbers
 from tallymark.submission.dialect import Note, Row

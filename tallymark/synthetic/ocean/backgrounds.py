@@ -8,9 +8,10 @@ import numpy as np
 
 from tallymark.core.problems import BadInput, Problem, Problems
 from tallymark.io.audio import read_audio, total_hours
-from tallymark.io.folders import AUDIO_SUFFIXES, media_files
+from tallymark.io.folders import media_files
 from tallymark.io.media import BadMedia
 from tallymark.io.resampling import resample
+from tallymark.io.suffixes import AUDIO_SUFFIXES
 from tallymark.synthetic.ocean.calls import SAMPLE_RATE, upcalls
 
 LOW, HIGH = 50.0, 350.0
