@@ -22,6 +22,7 @@ from tallymark.core.outputs import filling, holds_files
 from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem
 from tallymark.core.recipe import Recipe
+from tallymark.data.catalog import Catalog
 from tallymark.detector.coders import CODERS
 from tallymark.formats.export_source import recording_names
 from tallymark.formats.photos import DECIMALS, positions
@@ -211,6 +212,12 @@ class Exports:
         }
         return {name: path for name, path in wanted.items() if path is not None}
 
+    @property
+    def _exported(self) -> list[tuple[str, Path]]:
+        """The formats to write, tables of recordings among them."""
+        tables = [("raven", self.raven), ("audacity", self.audacity)]
+        return [*((name, path) for name, path in tables if path is not None), *self.formats]
+
     def check(self, recipe: Recipe) -> None:
         """Raise `BadInput` for exports that do not go with a model or cannot be written, before any work is done."""
         _check_supported(recipe, *self.paths, *(() if self.gsd is None else ("gsd",)))
@@ -229,6 +236,11 @@ class Exports:
                 remedy = f"name a new folder: {noun} of two runs would be mixed up"
                 raise BadInput(Problem("not_empty", str(folder), "files", "a new or empty folder", remedy))
 
+    def check_items(self, recipe: Recipe, catalog: Catalog) -> None:
+        """Raise `BadInput` for exports that would have none of the items, before these are predicted."""
+        for name, _ in self.formats:
+            format_for(name, recipe).refuse_unlocated(catalog)
+
     def write(self, result: PredictionResult) -> tuple[str, ...]:
         """Write them all, and return sentences about what was left out."""
         for folder in (self.clips, self.draw):
@@ -242,10 +254,6 @@ class Exports:
             export_days(result, self.days)
         if self.plot is not None:
             export_plot(result, self.plot)
-        if self.raven is not None:
-            export_raven(result, self.raven)
-        if self.audacity is not None:
-            export_audacity(result, self.audacity)
         if self.clips is not None:
             export_clips(result, self.clips, per_kind=self.clips_per_kind)
         if self.draw is not None:
@@ -254,7 +262,7 @@ class Exports:
             export_candidates(result, self.candidates)
         if self.report is not None:
             export_report(result, self.report, rule_options=self.rule_options)
-        notes = [note for name, path in self.formats for note in export(result, name, path, gsd=self.gsd)]
+        notes = [note for name, path in self._exported for note in export(result, name, path, gsd=self.gsd)]
         return tuple(dict.fromkeys(notes))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,7 @@ def predict(
     minutes: float | TimeLimit | None = None,
     corrections: Sequence[PathLike] = (),
     rule_options: Options | None = None,
+    before: Callable[[Catalog], None] | None = None,
     **recipe: object,
 ) -> PredictionResult:
     """Predict the items of a folder, and write them as a submission.
@@ -77,6 +78,7 @@ def predict(
         says which.
     corrections: files that a review page saved: predictions marked wrong are removed, those marked right are kept even
         below the threshold, and missed objects are added with score 1.
+    before: called with the items before they are predicted; it may raise `BadInput`.
     recipe: fields to change, e.g. `tta=8` or `score_threshold=0.4`.
 
     Examples
@@ -129,6 +131,8 @@ def predict(
         notes.append(f"the model was trained with a {source}, which {share} lack: expect a lower score")
     if out is not None and CODERS[predictor.metadata.recipe.task].common_size:
         refuse_sizes(catalog, what.mask_shape(parsed))
+    if before is not None:
+        before(catalog)
     predicted = predictor.predict(catalog, place, limit, gsd, engine or BY_DEFAULT, **changes)
     remember_planned(place.path, place.outputs)
     result = correct_result(only_read(predicted), reviews)

@@ -108,7 +108,7 @@ def _with_position(table: pl.DataFrame, result: PredictionResult) -> pl.DataFram
 def _on_earth(result: PredictionResult, version: int) -> Rows:
     """A line of GeoJSON for each object, if the image is georeferenced: such files can be appended to."""
     source = source_of(result)
-    features: list[dict[str, Any]] = features_of(source) if np.all(georeferenced(source, source.catalog.root)) else []
+    features: list[dict[str, Any]] = features_of(source) if np.all(georeferenced(source.catalog)) else []
     for feature in features:
         feature["properties"]["version"] = version
     return Rows(b"", "".join(f"{feature_line(feature)}\n" for feature in features).encode())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -223,6 +224,7 @@ def predict(
             minutes=None if minutes is None else TimeLimit(60 * minutes, spent=time.monotonic() - STARTED),
             corrections=corrections or (),
             rule_options=assignments_of(rule),
+            before=partial(exports.check_items, predictor.metadata.recipe),
             **changes_of(recipe, run_predict),
         )
         left_out = exports.write(result)

@@ -126,6 +126,13 @@ def holds_files(folder: Path) -> bool:
     return any(path.suffix != UNFINISHED for path in folder.iterdir())
 
 
+def stamps(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Number, size and time of change of each file below a folder, by its path: another if it was written since."""
+    files = sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    states = [(path.relative_to(folder).as_posix(), path.lstat()) for path in files]
+    return {name: (state.st_ino, state.st_size, state.st_ctime_ns) for name, state in states}
+
+
 def write_bytes(path: str | Path, data: bytes | memoryview, *, sync: bool = True) -> None:
     """Write a file whole or not at all."""
     with replacing(path, sync=sync) as unfinished:

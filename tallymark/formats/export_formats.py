@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from tallymark.core.outputs import filling
+from tallymark.core.humanize import plural
+from tallymark.core.outputs import filling, stamps
 from tallymark.core.problems import BadInput
 from tallymark.data.annotations import Annotations
+from tallymark.data.catalog import SHOWN, Catalog
 from tallymark.data.items import Items
 from tallymark.formats.audacity import write_audacity
 from tallymark.formats.coco_writer import export_coco_boxes, export_coco_masks
-from tallymark.formats.export_source import ExportSource, recording_names
+from tallymark.formats.export_source import ExportSource, nothing_to_write, recording_names
 from tallymark.formats.geojson import FEATURES, export_geojson, georeferenced
 from tallymark.formats.kitti_writer import export_kitti, with_camera
 from tallymark.formats.nuscenes import write_nuscenes
@@ -30,6 +32,8 @@ from tallymark.io.media import BadMedia
 Writer = Callable[[ExportSource[Any], Path], None]
 TABLES = (".txt", ".tsv")
 """Endings of one table of all recordings, in place of a folder of them."""
+LOOKED_AT = 256
+"""Items that are looked at together until one is found that has what a format needs."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,8 @@ class ExportFormat:
     writers: for each geometry that it can hold, the function that writes it.
     folder: whether a folder is written; `table_endings`: of paths that name a file all the same.
     needs_media, needs_size: whether it holds the names of the media files, and the sizes of images.
-    usable: which items a file or folder can hold. unusable: why not the others, what is expected, and what to do.
+    located: which items have the position or the calibration that it needs. usable: which items a file or folder can
+        hold. unusable: why not the others, what is expected, and what to do.
     requires: a package that it needs, by its name and that of the extra that installs it.
     """
 
@@ -49,6 +54,7 @@ class ExportFormat:
     table_endings: tuple[str, ...] = ()
     needs_media: bool = False
     needs_size: bool = False
+    located: Callable[[Catalog], np.ndarray] | None = None
     usable: Callable[[ExportSource[Any], Path], np.ndarray] | None = None
     unusable: tuple[str, str, str] = ("", "", "")
     requires: tuple[str, str] | None = None
@@ -61,19 +67,40 @@ class ExportFormat:
         """Whether a path is that of a folder to write, not of a file."""
         return self.folder and not path.name.lower().endswith(self.table_endings or ("\0",))
 
+    def refuse_unlocated(self, catalog: Catalog) -> None:
+        """Raise `BadInput` if no item has the position or the calibration that it needs."""
+        if self.located is None:
+            return
+        parts = np.array_split(np.arange(len(catalog)), max(1, len(catalog) // LOOKED_AT))
+        if not any(self.located(catalog.select(part)).any() for part in parts):
+            raise BadInput(nothing_to_write(catalog, *self.unusable))
+
     def write(self, source: ExportSource[Any], path: Path) -> ExportSource[Any]:
         """Write what can be written, and return what that was; its notes say what was left out."""
+        if self.located is not None:
+            source = source.keep(self.located(source.catalog), *self.unusable)
         if self.usable is not None:
             source = source.keep(self.usable(source, path), *self.unusable)
         if self.needs_size:
             source = source.keep(np.isfinite(source.size).all(axis=1), "could not be read")
         writer = self.writers[type(source.annotations.shapes)]
-        if self.writes_folder(path):
-            with filling(path) as unfinished:
-                writer(source, unfinished)
-        else:
+        if not self.writes_folder(path):
             writer(source, path)
-        return source
+            return source
+        before = stamps(path)
+        with filling(path) as unfinished:
+            writer(source, unfinished)
+        return replace(source, notes=(*source.notes, *_left_note(path, before)))
+
+
+def _left_note(folder: Path, before: dict[str, tuple[int, ...]]) -> list[str]:
+    """That files which were in a folder before are no part of what was written now; none of an empty folder."""
+    now = stamps(folder)
+    left = [name for name, stamp in before.items() if now.get(name) == stamp]
+    if not left:
+        return []
+    listed = ", ".join(left[:SHOWN]) + (", …" if len(left) > SHOWN else "")
+    return [f"{plural(len(left), 'file')} in {folder} of before, no part of this export: {listed}"]
 
 
 def _nuscenes(source: ExportSource[Cuboids], path: Path) -> None:
@@ -127,7 +154,7 @@ FORMATS: tuple[ExportFormat, ...] = (
         {Cuboids: export_kitti},
         folder=True,
         needs_media=True,
-        usable=with_camera,
+        located=with_camera,
         unusable=("have no sweep, pose or calibration", "sweeps with a calibration", "name the folder that has them"),
     ),
     ExportFormat("nuscenes", {Cuboids: _nuscenes}),
@@ -149,7 +176,7 @@ FORMATS: tuple[ExportFormat, ...] = (
         dict.fromkeys(FEATURES, export_geojson),
         needs_media=True,
         needs_size=True,
-        usable=georeferenced,
+        located=georeferenced,
         unusable=(
             "have no georeference",
             "GeoTIFF images, or images with a world file and a .prj file",
@@ -162,7 +189,7 @@ FORMATS: tuple[ExportFormat, ...] = (
         {Boxes: export_photos, Masks: export_photos},
         needs_media=True,
         needs_size=True,
-        usable=with_position,
+        located=with_position,
         unusable=(
             "have no GPS position",
             "photographs with a GPS position in their EXIF metadata",

@@ -82,18 +82,25 @@ class ExportSource(Generic[G]):
         """
         if known.all():
             return self
-        left = self.catalog.items.ids.filter(pl.Series(~known))
-        noun = self.catalog.medium.noun
-        found = f"{len(left)} of {len(known)} {noun}s {reason}: {', '.join(left.head(SHOWN))}"
-        found += ", …" if len(left) > SHOWN else ""
         if not known.any():
-            expected = expected or f"{noun}s that can be read"
-            remedy = remedy or "nothing is left to write: name the folder that has their files"
-            self.problems.add(Problem("nothing_to_write", str(self.catalog.root), found, expected, remedy))
+            self.problems.add(nothing_to_write(self.catalog, reason, expected, remedy))
             raise BadInput(self.problems)
-        return replace(
-            self.select(np.flatnonzero(known)), notes=(*self.notes, f"{found}; not written, not even as empty")
-        )
+        note = f"{_left_out(self.catalog, ~known, reason)}; not written, not even as empty"
+        return replace(self.select(np.flatnonzero(known)), notes=(*self.notes, note))
+
+
+def nothing_to_write(catalog: Catalog, reason: str, expected: str = "", remedy: str = "") -> Problem:
+    """That none of the items can be written, as a problem; see `ExportSource.keep`."""
+    found = _left_out(catalog, np.ones(len(catalog), bool), reason)
+    expected = expected or f"{catalog.medium.noun}s that can be read"
+    remedy = remedy or "nothing is left to write: name the folder that has their files"
+    return Problem("nothing_to_write", str(catalog.root), found, expected, remedy)
+
+
+def _left_out(catalog: Catalog, left: np.ndarray, reason: str) -> str:
+    ids = catalog.items.ids.filter(pl.Series(left))
+    listed = ", ".join(ids.head(SHOWN)) + (", …" if len(ids) > SHOWN else "")
+    return f"{len(ids)} of {len(catalog)} {catalog.medium.noun}s {reason}: {listed}"
 
 
 def media_names(catalog: Catalog) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tallymark.core.outputs import write_text
 from tallymark.core.problems import BadInput
+from tallymark.data.catalog import Catalog
 from tallymark.formats.export_source import ExportSource, masks_by_shape
 from tallymark.geometry import Boxes, Geometry, Masks, RotatedBoxes
 from tallymark.geometry.outlines import Polygon, outlines, signed_area
@@ -23,9 +24,9 @@ DIGITS = 6
 Json = dict[str, Any]
 
 
-def georeferenced(source: ExportSource[Any], path: Path) -> np.ndarray:
+def georeferenced(catalog: Catalog) -> np.ndarray:
     """Which images lie somewhere on the Earth."""
-    return np.array([_georeference(source, item) is not None for item in range(len(source.catalog))], bool)
+    return np.array([_georeference(catalog, item) is not None for item in range(len(catalog))], bool)
 
 
 def export_geojson(source: ExportSource[Any], path: Path) -> None:
@@ -89,7 +90,7 @@ def _features(
     objects, names = source.annotations, source.names
     features: list[Json] = []
     for item in np.flatnonzero(objects.counts).tolist():
-        place = _georeference(source, item)
+        place = _georeference(source.catalog, item)
         if place is None:
             raise ValueError("an image without a georeference: leave it out by `georeferenced`")
         own = np.arange(objects.offsets[item], objects.offsets[item + 1])
@@ -151,9 +152,9 @@ def _geometries(shapes: list[list[Polygon]], place: Georeference) -> list[Json]:
     return geometries
 
 
-def _georeference(source: ExportSource[Any], item: int) -> Georeference | None:
-    path = source.catalog.path(item)
+def _georeference(catalog: Catalog, item: int) -> Georeference | None:
+    path = catalog.path(item)
     try:
         return None if path is None else read_georeference(path)
     except BadMedia as bad:
-        raise BadInput(source.catalog.unread(item, bad)) from None
+        raise BadInput(catalog.unread(item, bad)) from None

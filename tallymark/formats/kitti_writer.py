@@ -68,10 +68,10 @@ def _file_names(ids: list[str]) -> list[str]:
     return names if len(set(names)) == len(names) else [one.replace("/", "_") for one in ids]
 
 
-def with_camera(source: ExportSource[Cuboids], path: Path) -> np.ndarray:
+def with_camera(catalog: Catalog) -> np.ndarray:
     """Which items can be written: those with a calibration or a pose, or in a data set that has neither."""
-    camera_of = _cameras(source.catalog)
-    return np.array([camera_of(item) is not None for item in range(len(source.catalog))], bool)
+    camera_of = _cameras(catalog)
+    return np.array([camera_of(item) is not None for item in range(len(catalog))], bool)
 
 
 def _rows(boxes: Cuboids, to_camera: np.ndarray, projection: np.ndarray | None) -> list[str]:

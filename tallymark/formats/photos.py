@@ -38,9 +38,9 @@ def positions(catalog: Catalog) -> list[GpsPosition | None]:
     return found
 
 
-def with_position(source: ExportSource[Any], path: Path) -> np.ndarray:
+def with_position(catalog: Catalog) -> np.ndarray:
     """Which photographs have a GPS position."""
-    return np.array([one is not None for one in positions(source.catalog)], bool)
+    return np.array([one is not None for one in positions(catalog)], bool)
 
 
 def export_photos(source: ExportSource[Any], path: Path) -> None:

@@ -1,4 +1,8 @@
-"""Writing Pascal VOC: an XML file for each image in `Annotations/`, and lists of splits in `ImageSets/Main/`."""
+"""Writing Pascal VOC: an XML file for each image in `Annotations/`, the images in `JPEGImages/`, and lists of splits in
+`ImageSets/Main/`.
+
+Images keep their paths below the media folder. They are linked, and copied only where they are in an archive.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,11 @@ from xml.sax.saxutils import escape
 
 from tallymark.core.outputs import make_folder, write_text
 from tallymark.formats.export_source import ExportSource
+from tallymark.formats.placed_images import place_image
 from tallymark.geometry import Boxes
 from tallymark.io.names import UNUSABLE, output_paths
+
+ANNOTATIONS, IMAGES = "Annotations", "JPEGImages"
 
 
 def export_voc(source: ExportSource[Boxes], folder: Path) -> None:
@@ -22,9 +29,11 @@ def export_voc(source: ExportSource[Boxes], folder: Path) -> None:
     rows = list(zip(*(side.tolist() for side in corners), strict=True))
     labels, offsets = objects.labels.tolist(), objects.offsets.tolist()
     scores = None if objects.score is None else objects.score.tolist()
-    paths = output_paths(folder / "Annotations", names, ".xml")
+    suffixes = [PurePosixPath(name).suffix for name in names]
+    paths = output_paths(folder / ANNOTATIONS, names, ".xml", longest_view=max(map(len, suffixes), default=0))
     for place in dict.fromkeys(path.parent for path in paths):
         make_folder(place)
+        make_folder(folder / IMAGES / place.relative_to(folder / ANNOTATIONS))
     lists: dict[str, list[str]] = {}
     for item, (name, path) in enumerate(zip(names, paths, strict=True)):
         width, height = source.size[item].astype(int).tolist()
@@ -33,8 +42,10 @@ def export_voc(source: ExportSource[Boxes], folder: Path) -> None:
             _object(source.classes[labels[at]], rows[at], None if scores is None else scores[at]) for at in of_item
         ]
         write_text(path, _annotation(name, width, height, texts), sync=False)
-        stem = path.relative_to(folder / "Annotations").with_suffix("").as_posix()
+        stem = path.relative_to(folder / ANNOTATIONS).with_suffix("").as_posix()
         lists.setdefault(source.catalog.split[item], []).append(f'"{stem}"' if " " in stem else stem)
+        if (file := source.catalog.path(item)) is not None:
+            place_image(file, folder / IMAGES / (stem.removesuffix(suffixes[item]) + suffixes[item]))
     make_folder(folder / "ImageSets" / "Main")
     for split, stems in lists.items():
         write_text(folder / "ImageSets" / "Main" / f"{split}.txt", "".join(f"{stem}\n" for stem in stems))

@@ -7,19 +7,16 @@ images differ only in their suffix, both keep it before another one, since label
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from tallymark.core.outputs import make_folder, write_bytes, write_text, writing_to
+from tallymark.core.outputs import make_folder, write_text
 from tallymark.formats.export_source import ExportSource, masks_by_shape
+from tallymark.formats.placed_images import place_image
 from tallymark.geometry import Boxes, Masks
 from tallymark.geometry.outlines import as_one_ring, outlines
-from tallymark.io.archives import is_inside
-from tallymark.io.media import read_bytes
 from tallymark.io.names import output_paths
 
 SPLITS = ("train", "val", "test")
@@ -74,7 +71,7 @@ def _write(source: ExportSource[Boxes] | ExportSource[Masks], folder: Path, row:
         below = label.relative_to(folder / LABELS)
         image = folder / IMAGES / below.with_name(f"{below.name.removesuffix('.txt')}{suffix}")
         if (file := source.catalog.path(item)) is not None:
-            _place(file, image)
+            place_image(file, image)
         listed[source.catalog.split[item]].append(f"./{image.relative_to(folder).as_posix()}\n")
     for split, lines in listed.items():
         if lines:
@@ -101,16 +98,3 @@ def _below_images(names: list[str]) -> list[str]:
     if len(set(kept)) == len(kept):
         return kept
     return ["/".join([*(f"{one}_" if one in taken else one for one in folders), name]) for *folders, name in parts]
-
-
-def _place(file: Path, image: Path) -> None:
-    """Put an image in the folder: a link to it, or a copy where there can be none."""
-    with writing_to(image):
-        if is_inside(file):
-            write_bytes(image, read_bytes(file), sync=False)
-            return
-        image.unlink(missing_ok=True)
-        try:
-            image.symlink_to(os.path.realpath(file))
-        except (OSError, NotImplementedError):  # a disk without links
-            shutil.copyfile(file, image)

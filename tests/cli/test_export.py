@@ -18,7 +18,7 @@ from tallymark.data.catalog import Catalog
 from tallymark.geometry import Masks
 from tallymark.inference.candidates import Candidates
 from tallymark.inference.metadata import ModelMetadata
-from tallymark.inference.predictor import PredictionResult
+from tallymark.inference.predictor import PredictionResult, Predictor
 from tallymark.modalities.image.recipe import ImageRecipe
 from tests.cli.running import run
 from tests.io.test_georeference import SOUTH_WEST, photograph
@@ -184,6 +184,42 @@ def test_counts_have_the_positions_of_photographs(tmp_path: Path) -> None:
     ]
     [feature] = json.loads((tmp_path / "a.geojson").read_text())["features"]
     assert feature["properties"]["count"] == table["count"][0]
+
+
+@pytest.mark.parametrize("to", ["photos", "geojson"])
+def test_photographs_without_a_position_are_refused_before_inference(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rasterio")
+    folder = tmp_path / "photographs"
+    folder.mkdir()
+    for name in ("a.jpg", "b.jpg"):
+        photograph(folder / name, {})
+    model = untrained("wheat", tmp_path / "model.onnx")
+
+    def predict(*given: object, **named: object) -> None:
+        raise AssertionError("inference has begun")
+
+    monkeypatch.setattr(Predictor, "predict", predict)
+    printed = run("predict", model, folder, "--export", f"{to}={tmp_path / 'a.geojson'}", "--json", code=2)
+    [problem] = json.loads(printed)["problems"]
+    assert problem["kind"] == "nothing_to_write"
+    assert problem["found"].startswith("2 of 2 images have no ")
+    assert problem["found"].endswith(": a, b")
+
+
+def test_files_of_an_earlier_export_are_named(sets: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "photographs"
+    folder.mkdir()
+    for name in ("a.jpg", "b.jpg"):
+        photograph(folder / name, {})
+    model = untrained("wheat", tmp_path / "model.onnx")
+    command = ["predict", model, folder, "--export", f"voc={tmp_path / 'voc'}"]
+    run(*command)
+    assert "before" not in run(*command, "--force")
+    (folder / "b.jpg").unlink()
+    note = f"2 files in {tmp_path / 'voc'} of before, no part of this export: Annotations/b.xml, JPEGImages/b.jpg"
+    assert note in json.loads(run(*command, "--force", "--json"))["notes"]
 
 
 def test_clips_have_no_times_to_write(sets: Path, tmp_path: Path) -> None:

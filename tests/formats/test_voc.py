@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def test_lists_name_images_with_their_folders(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folders", [True, False])
 def test_an_export_keeps_its_splits(tmp_path: Path, folders: bool) -> None:
-    """Beside the images in their folders, and beside the images in one."""
+    """With the images that it links in their folders, and beside the images in one."""
     for name in ("north/1", "south/2"):
         put_image(tmp_path / "data" / f"{name}.jpg")
         put(tmp_path / "data" / f"{name}.xml", voc(head(), filename=f"{name}.jpg"))
@@ -101,8 +102,10 @@ def test_an_export_keeps_its_splits(tmp_path: Path, folders: bool) -> None:
     source = replace(source, split=pl.Series(["val", "test"]))
     (tmp_path / "out").mkdir()
     export_voc(ExportSource(source.truth, source, np.full((2, 2), (100.0, 50.0))), tmp_path / "out")
-    for name in ("north/1.jpg", "south/2.jpg"):
-        put_image(tmp_path / "out" / "JPEGImages" / (name if folders else Path(name).name))
+    if not folders:
+        shutil.rmtree(tmp_path / "out" / "JPEGImages")
+        for name in ("1.jpg", "2.jpg"):
+            put_image(tmp_path / "out" / "JPEGImages" / name)
     assert tallymark.read("wheat", tmp_path / "out").split.to_list() == ["val", "test"]
 
 
