@@ -14,6 +14,7 @@ import polars as pl
 
 from tallymark.api.data import PathLike
 from tallymark.api.fuse_files import FusionInputs, read_inputs
+from tallymark.api.known_truth import TruthChanges, read_known_truth, run_of
 from tallymark.api.score import write
 from tallymark.core.console import as_text, show_table
 from tallymark.core.humanize import plural
@@ -28,7 +29,6 @@ from tallymark.geometry import Geometry
 from tallymark.inference.ensemble import Ensemble, FusionSettings
 from tallymark.inference.ensemble_tuning import cross_validate, default_settings, halves
 from tallymark.io.regular import read_regular
-from tallymark.scoring.alignment import read_answers_and_others
 from tallymark.scoring.compare import Comparison, compare_scores
 from tallymark.scoring.score import Score
 
@@ -139,6 +139,8 @@ def fuse(
     out: PathLike | None = None,
     *,
     truth: PathLike | None = None,
+    exclude: PathLike | None = None,
+    corrections: Sequence[PathLike] = (),
     settings: PathLike | None = None,
     method: str | None = None,
     weights: Sequence[float] | None = None,
@@ -158,6 +160,8 @@ def fuse(
     files: submissions, Parquet files of `predict --candidates`, or runs, which stand for their held-out candidates.
     out: the submission to write, if any; form: which of its published forms.
     truth: annotations or a data folder, to tune all settings that are not given, and to measure what fusing gains.
+    exclude: a CSV list of items and objects of `truth`, a data folder, to ignore. corrections: of its annotations, as a
+        review page saved them. Those of a training whose run is fused are asked for.
     settings: a TOML file of settings: with `truth`, to write the tuned ones to; without, to read them from.
     method: `wbf`, `nms` or `soft_nms`; of labels `mean`, `geometric` or `votes`.
     weights: one for each file. iou: above which detections are of one object; seconds: (events) up to which.
@@ -183,11 +187,15 @@ def fuse(
     }
     given |= {option: value for option, value in stated.items() if value is not None}
     _check_settings(given, inputs.ensemble, settings if settings is not None and truth is None else "fuse")
+    changes = TruthChanges.of(what, exclude, corrections)
     if truth is None:
+        changes.refuse_unused()
         used = default_settings(inputs.ensemble, **given)
         result = Fusion(name, used, inputs.ensemble.predict(used), inputs.notes)
     else:
-        result = _tuned(what, inputs, truth, chosen, given, seed)
+        for run in filter(None, map(run_of, files)):
+            changes.refuse_missing(run)
+        result = _tuned(what, inputs, truth, chosen, changes, given, seed)
     if out is not None:
         write(name, result.predictions, out, form=form, **rule_options)
     if settings is not None and truth is not None:
@@ -200,14 +208,15 @@ def _tuned(
     inputs: FusionInputs,
     truth: PathLike,
     rule_options: DataclassInstance,
+    changes: TruthChanges,
     given: Mapping[str, object],
     seed: int,
 ) -> Fusion:
     """The ensemble with the best settings, and what it gains over the best of its members."""
     ensemble = inputs.ensemble
-    answers, notes = _answers(what, truth, rule_options, ensemble)
-    if what.sparse:  # without recordings of unknown truth, and with those in which no file has found anything
-        ensemble = ensemble.reindex(answers.items)
+    answers, notes = _answers(what, truth, rule_options, changes, ensemble)
+    # Without excluded items and recordings of unknown truth, and with those in which no file has found anything.
+    ensemble = ensemble.reindex(answers.items)
     if not len(answers.items):
         remedy = "name other files, or fuse without truth"
         raise BadInput(Problem("no_items", str(truth), "no item in the files", "items to tune on", remedy))
@@ -241,25 +250,25 @@ def _parts(inputs: FusionInputs, items: Items, seed: int) -> np.ndarray:
 
 
 def _answers(
-    what: Challenge, truth: PathLike, rule_options: DataclassInstance, ensemble: Ensemble
+    what: Challenge, truth: PathLike, rule_options: DataclassInstance, changes: TruthChanges, ensemble: Ensemble
 ) -> tuple[Annotations[Geometry], list[str]]:
     """The truth of the items of an ensemble, and notes on what was left out of it."""
     problems = Problems()
-    truth_of_items, others = read_answers_and_others(what, truth, rule_options, problems)
-    answers = problems.checked(truth_of_items)
+    known_truth = read_known_truth(what, truth, rule_options, changes, problems)
+    answers = problems.checked(known_truth.answers)
     if answers.weak:
         expected, remedy = "times of events", "fuse with the settings of another set, or without truth"
         raise BadInput(Problem("other_truth", str(truth), "labels of clips", expected, remedy))
     items = ensemble.items
-    if what.sparse:
-        items = Items(items.ids.filter(pl.Series(others.find(items.ids) < 0)))
+    others = known_truth.unknown if what.sparse else known_truth.excluded.spelled_like(items)
+    items = Items(items.ids.filter(pl.Series(others.find(items.ids) < 0)))
+    left = len(ensemble.items) - len(items)
+    notes = [f"{left} of {len(ensemble.items)} items of the files have no truth: not scored"] if left else []
     if what.suffix_optional:
         answers = replace(answers, items=answers.items.spelled_like(items))
     at = answers.items.find(items.ids)
     if what.sparse:
         known = items if any(member.thresholds is not None for member in ensemble.members) else _union(items, answers)
-        left = len(ensemble.items) - len(items)
-        notes = [f"{left} of {len(ensemble.items)} items of the files have no truth: not scored"] if left else []
         if not len(known):
             expected, remedy = "the truth of some items of the files", "give that of the same set"
             raise BadInput(Problem("missing_truth", str(truth), "that of none", expected, remedy))
@@ -271,7 +280,7 @@ def _answers(
         raise BadInput(Problem("missing_truth", str(truth), found, "the truth of every item of the files", remedy))
     group = answers.items.group
     known = Items(items.ids, None if group is None else group[at])
-    return answers.reindex(known), problems.remarks + _others(answers, known)
+    return answers.reindex(known), [*problems.remarks, *notes, *_others(answers, known)]
 
 
 def _union(items: Items, answers: Annotations[Geometry]) -> Items:

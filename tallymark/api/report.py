@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tallymark.api.data import PathLike, read_folder
+from tallymark.api.known_truth import AS_IT_IS, TruthChanges, read_known_truth, run_of
 from tallymark.api.predictions import read_predictions, stored_candidates
 from tallymark.api.score import split_options
 from tallymark.core.humanize import plural
@@ -29,7 +30,7 @@ from tallymark.inference.postprocess import postprocess
 from tallymark.inference.predictor import PredictionResult
 from tallymark.reporting.report.subject import Rule, Subject
 from tallymark.reporting.report.write import SCENES, write_report
-from tallymark.scoring.alignment import read_answers_and_others, without_unknown
+from tallymark.scoring.alignment import without_unknown
 from tallymark.scoring.baseline import beside_baseline
 from tallymark.scoring.score import Score
 
@@ -49,6 +50,8 @@ def report(
     *,
     media: PathLike | None = None,
     truth: PathLike | None = None,
+    exclude: PathLike | None = None,
+    corrections: Sequence[PathLike] = (),
     figures: PathLike | None = None,
     scenes: int = SCENES,
     seed: int = 0,
@@ -62,6 +65,8 @@ def report(
     predictions: a submission, a file of candidates with their scores, or a run, for its held-out candidates.
     out: the page. media: the data folder with the images, recordings or sweeps, for pictures.
     truth: the official annotations, or a data folder that has them; by default those of `media`, if it has any.
+    exclude: a CSV list of items and objects of the data folder to ignore. corrections: of its annotations, as a review
+        page saved them. Those of the training are asked for, if the predictions are those of a run.
     figures: a folder for the charts as SVG and PNG files.
     scenes: pictures on the page, at most. seed: of the random choice among items.
     options: rule options and score options, as for `score`.
@@ -75,7 +80,8 @@ def report(
     problems = Problems(EVERY)
     rule_options = what.parse_rule_options(split_options(what, options)[0], truth or media)
     catalog = None if media is None else problems.checked(read_folder(what, Path(media), rule_options, None, problems))
-    subject = subject_of(what, predictions, catalog, truth, options)
+    changes = TruthChanges.of(what, exclude, corrections)
+    subject = subject_of(what, predictions, catalog, truth, options, changes)
     return write_report(subject, Path(out), figures=_path(figures), scenes=scenes, seed=seed)
 
 
@@ -85,6 +91,7 @@ def subject_of(
     catalog: Catalog | None,
     truth: PathLike | None,
     options: Mapping[str, object],
+    changes: TruthChanges = AS_IT_IS,
 ) -> Subject:
     """What a report on a file of predictions is about; the parameters are those of `report`."""
     problems = Problems(EVERY)
@@ -94,11 +101,15 @@ def subject_of(
     source = truth if truth is not None else _own_truth(catalog, predicted)
     answers = None
     notes: list[str] = []
-    if source is not None:
-        known, unknown = read_answers_and_others(what, source, rule_options, problems)
-        answers = problems.checked(known)
+    if source is None:
+        changes.refuse_unused()
+    else:
+        if (run := run_of(predictions)) is not None:
+            changes.refuse_missing(run)
+        known = read_known_truth(what, source, rule_options, changes, problems)
+        answers = problems.checked(known.answers)
         if what.sparse:
-            predicted = without_unknown(predicted, unknown, predictions, problems)
+            predicted = without_unknown(predicted, known.unknown, predictions, problems)
         complete = not what.sparse or Path(predictions).is_dir() or threshold is not None
         answers, predicted, notes = _align(what, answers, predicted, str(predictions), complete=complete)
         scoring = Scoring(Path(source), answers, rule_options, rule | extra, problems, listed=complete)

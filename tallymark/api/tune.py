@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tallymark.api.corrections import correct_catalog, read_files
+from tallymark.api.corrections import correct_catalog
 from tallymark.api.data import PathLike, read
+from tallymark.api.known_truth import TruthChanges
 from tallymark.api.predictions import CLIPS, stored_candidates, write_held_out
 from tallymark.core.console import as_text, show_table
 from tallymark.core.options import parse_options
@@ -20,7 +21,6 @@ from tallymark.core.problems import BadInput, Problem, Problems, shorten
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import Challenge, challenge
 from tallymark.data.annotations import Annotations
-from tallymark.data.corrections import Corrections
 from tallymark.detector.coders import CODERS
 from tallymark.geometry import Geometry
 from tallymark.inference.candidate_files import StoredCandidates, write_candidates
@@ -142,9 +142,9 @@ def tune(
     parse_options(what.rule_options, given)
     own = stored.metadata.recipe
     chosen = _changed(own, recipe)
-    reviews = read_files(what, corrections)
-    _refuse_missing(folder, reviews, exclude)
-    truth, rule = _truth(what, folder, data, exclude, reviews, stored, given)
+    changes = TruthChanges.of(what, exclude, corrections)
+    changes.refuse_missing(folder)
+    truth, rule = _truth(what, folder, data, changes, stored, given)
     numbers = np.zeros(len(truth.items), int) if stored.fold is None else stored.fold
     rows = [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
     parts = [stored.candidates.select(index) for index in rows]
@@ -171,22 +171,6 @@ def _stored(run: Run) -> StoredCandidates:
     return problems.checked(stored_candidates(None, path, problems))
 
 
-def _refuse_missing(run: Run, reviews: Sequence[Corrections], exclude: PathLike | None) -> None:
-    """Refuse to tune without corrections or exclusions of the training: its held-out items had another truth."""
-    ignored = run.facts.get("exclude")
-    if ignored and exclude is None:
-        expected, remedy = "the exclusions of the training", f"give --exclude {ignored}, or another list"
-        raise BadInput(Problem("no_exclusions", str(run.folder), f"no {ignored}", expected, remedy))
-    stated = run.facts.get("corrections")
-    recorded = [one for one in stated if isinstance(one, dict)] if isinstance(stated, list) else []
-    given = {one.fingerprint for one in reviews}
-    missing = [str(one.get("file")) for one in recorded if one.get("sha256") not in given]
-    if missing:
-        expected, remedy = "the corrections of the training", f"give --corrections {missing[0]}, as it was then"
-        found = f"no {shorten(', '.join(missing))}" if not reviews else f"others than {shorten(', '.join(missing))}"
-        raise BadInput(Problem("no_corrections", str(run.folder), found, expected, remedy))
-
-
 def _changed(own: Recipe, changes: Mapping[str, object]) -> Recipe:
     """The recipe with the fields that are given; a `BadInput` for those that act before post-processing."""
     known = own.names_at("postprocessing")
@@ -204,8 +188,7 @@ def _truth(
     what: Challenge,
     run: Run,
     data: PathLike | None,
-    exclude: PathLike | None,
-    reviews: Sequence[Corrections],
+    changes: TruthChanges,
     stored: StoredCandidates,
     given: Mapping[str, object],
 ) -> tuple[Annotations[Geometry], Rule]:
@@ -217,7 +200,7 @@ def _truth(
         raise BadInput(
             Problem("no_data", str(run.folder), found, "the truth of the held-out items", "give --data FOLDER")
         )
-    catalog, _ = correct_catalog(what, read(what.name, folder, exclude=exclude, **given), reviews)
+    catalog, _ = correct_catalog(what, read(what.name, folder, exclude=changes.exclude, **given), changes.corrections)
     truth = catalog.with_truth().truth
     items = stored.candidates.items
     missing = np.flatnonzero(truth.items.find(items.ids) < 0)

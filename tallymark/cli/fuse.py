@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli.options import Force, Json, Name, Rule, print_json, problems_as_output, rule_options_of
+from tallymark.cli.options import (
+    Exclude,
+    Force,
+    Json,
+    Name,
+    Reviews,
+    Rule,
+    print_json,
+    problems_as_output,
+    rule_options_of,
+)
 
 
 def fuse(
@@ -24,6 +34,8 @@ def fuse(
         Path | None,
         typer.Option(help="Annotations or a data folder: tune the settings, and measure what fusing gains."),
     ] = None,
+    exclude: Exclude = None,
+    corrections: Reviews = None,
     settings: Annotated[
         Path | None, typer.Option(help="TOML file: with --truth to write the tuned settings, else to use them.")
     ] = None,
@@ -64,12 +76,14 @@ def fuse(
             raise BadInput(Problem("bad_option", "fuse", found, "something to do with the result", remedy))
         written = settings if truth is not None else None
         read = None if truth is not None else settings
-        refuse_outputs([out, written], inputs=[*files, truth, read], force=force)
+        refuse_outputs([out, written], inputs=[*files, truth, read, exclude, *(corrections or ())], force=force)
         result = run_fuse(
             challenge,
             files,
             out,
             truth=truth,
+            exclude=exclude,
+            corrections=corrections or (),
             settings=settings,
             method=method,
             weights=_numbers(weights),

@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli.options import Force, Json, Name, Rule, print_json, problems_as_output, rule_options_of
+from tallymark.cli.options import (
+    Exclude,
+    Force,
+    Json,
+    Name,
+    Reviews,
+    Rule,
+    print_json,
+    problems_as_output,
+    rule_options_of,
+)
 from tallymark.cli.score_options import score_options_of
 
 
@@ -24,6 +34,8 @@ def report(
     truth: Annotated[
         Path | None, typer.Option(help="Annotations, or a folder that has them. Default: those of --media.")
     ] = None,
+    exclude: Exclude = None,
+    corrections: Reviews = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML page to write.")] = Path("report.html"),
     figures: Annotated[Path | None, typer.Option(help="Folder for the charts as SVG and PNG.")] = None,
     scenes: Annotated[int, typer.Option(min=0, max=2000, help="Pictures on the page, at most.")] = 48,
@@ -41,13 +53,16 @@ def report(
         from tallymark.core.console import console, print_line, show_problems
         from tallymark.core.planned_outputs import refuse_outputs
 
-        refuse_outputs([out], filled=[figures], inputs=[predictions, media, truth], force=force)
+        inputs = [predictions, media, truth, exclude, *(corrections or ())]
+        refuse_outputs([out], filled=[figures], inputs=inputs, force=force)
         problems = write_report(
             challenge,
             predictions,
             out,
             media=media,
             truth=truth,
+            exclude=exclude,
+            corrections=corrections or (),
             figures=figures,
             scenes=scenes,
             seed=seed,

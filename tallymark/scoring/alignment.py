@@ -137,8 +137,13 @@ def read_answers_and_others(
     if not is_folder(path):
         return what.dialect.read_truth(path, rule_options, problems), Items.of([])
     catalog: Catalog | None = what.module("read").read(Path(path), rule_options, problems)
-    if catalog is None:
-        return None, Items.of([])
+    return (None, Items.of([])) if catalog is None else answers_and_others(what, catalog, problems)
+
+
+def answers_and_others(
+    what: Challenge, catalog: Catalog, problems: Problems
+) -> tuple[Annotations[Geometry] | None, Items]:
+    """The truth of the labelled items of a data set, and the others; None, with problems, if there is none."""
     problems.remarks += catalog.remarks
     every = catalog.items
     if what.sparse and 0 < catalog.files.null_count() < len(catalog):  # nobody can have found anything in the others

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 import tallymark
+from tallymark.api.known_truth import TruthChanges
+from tallymark.api.report import subject_of
 from tallymark.cli.main import app
 from tallymark.core.problems import BadInput
+from tallymark.core.registry import challenge
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
 from tallymark.detector.label_coder import top_k
@@ -35,6 +39,7 @@ from tests.inference.noisy_models import (
     true_labels,
     true_ships,
 )
+from tests.reviews import write_review
 
 
 def write_truth(truth: Annotations[Boxes], path: Path) -> Path:
@@ -117,6 +122,55 @@ def test_runs_are_cross_validated_by_their_folds(tmp_path: Path) -> None:
 
     assert len(scores(None)) == len(scores(np.zeros(24, int))) == 2  # random halves
     assert len(scores(np.arange(24) % 3)) == 1
+
+
+def a_data_set(folder: Path, truth: Annotations[Boxes]) -> Path:
+    """A data folder with this truth, whose images nobody reads."""
+    (folder / "train").mkdir(parents=True)
+    for name in truth.items.ids:
+        (folder / "train" / f"{name}.jpg").write_bytes(b"")
+    write_truth(truth, folder / "train.csv")
+    return folder
+
+
+def test_exclusions_and_corrections_of_a_training_are_asked_for(tmp_path: Path) -> None:
+    """By fuse and by report: what was excluded, or corrected, would count as missed."""
+    truth = true_boxes(12)
+    data = a_data_set(tmp_path / "data", truth)
+    names, first = truth.items.ids, truth.items.ids[0]
+    excluded = tmp_path / "excluded.csv"
+    excluded.write_text(f"item,number\n{first},\n{names[1]},1\n")
+    shape = truth.filter(truth.item == 2).shapes.as_json()[0]
+    marked = {"complete": True, "truths": [{"number": 0, "verdict": "wrong", "shape": shape}]}
+    review = write_review(tmp_path / "corrections.json", "wheat", {names[2]: marked})
+    fingerprint = hashlib.sha256(review.read_bytes()).hexdigest()
+    runs = []
+    for seed in range(2):
+        runs.append(tmp_path / f"run-{seed}")
+        runs[-1].mkdir()
+        as_file("wheat", noisy(truth, seed), runs[-1] / "held_out.parquet")
+    used: dict[str, object] = {"exclude": str(excluded)}
+    page = tmp_path / "page.html"
+    given: dict[str, Any] = {"exclude": excluded}
+    for kind in ("no_exclusions", "no_corrections"):
+        (runs[1] / "environment.json").write_text(json.dumps(used))
+        now = given if kind == "no_corrections" else {}
+        assert problem_of("wheat", runs, truth=data, **now).kind == kind
+        with pytest.raises(BadInput, match=kind):
+            tallymark.report("wheat", runs[1], page, truth=data, **now)
+        used["corrections"] = [{"file": str(review), "sha256": fingerprint, "items": 1}]
+    given["corrections"] = [review]
+    tuned = tallymark.fuse("wheat", runs, truth=data, **given)
+    assert tuned.score is not None
+    assert first not in tuned.score.items["item"].to_list()
+    assert "1 of 12 items of the files have no truth: not scored" in tuned.notes
+    tallymark.report("wheat", runs[1], page, truth=data, **given)
+    changes = TruthChanges.of(challenge("wheat"), **given)
+    shown = subject_of(challenge("wheat"), runs[1], None, data, {}, changes).truth
+    assert shown is not None
+    assert shown.counts.tolist() == (truth.counts[1:] - (np.arange(1, 12) < 3)).tolist()
+    assert "without truth" in problem_of("wheat", runs, **given).found
+    assert "data folder" in problem_of("wheat", runs, truth=data / "train.csv", **given).expected
 
 
 def test_fusing_works_without_truth_for_every_challenge(tmp_path: Path) -> None:
