@@ -46,9 +46,11 @@ def read_masks(listed: Folder, shape: tuple[int, int], problems: Problems) -> Ca
     return read_coco_masks(listed, shape, problems) or read_yolo_masks(listed, shape, problems)
 
 
-def read_cuboids(listed: Folder, classes: tuple[str, ...], problems: Problems) -> Catalog | None:
-    """Lidar sweeps with 3D boxes in the frame of the lidar, from KITTI files."""
-    return read_kitti(listed, classes, problems)
+def read_cuboids(
+    listed: Folder, classes: tuple[str, ...], problems: Problems, *, keep_unknown: bool = False
+) -> Catalog | None:
+    """Lidar sweeps with 3D boxes in the frame of the lidar, from KITTI files. keep_unknown: see `read_kitti`."""
+    return read_kitti(listed, classes, problems, keep_unknown=keep_unknown)
 
 
 def read_calls(listed: Folder, labels: LabelFilter, problems: Problems) -> Catalog | None:

@@ -65,8 +65,13 @@ class Frame:
     line: list[int]
 
 
-def read_kitti(listed: Folder, classes: tuple[str, ...], problems: Problems) -> Catalog | None:
-    """Sweeps with 3D boxes of these classes; None if the folder has neither KITTI labels nor KITTI sweeps."""
+def read_kitti(
+    listed: Folder, classes: tuple[str, ...], problems: Problems, *, keep_unknown: bool = False
+) -> Catalog | None:
+    """Sweeps with 3D boxes of these classes; None if the folder has neither KITTI labels nor KITTI sweeps.
+
+    keep_unknown: other classes are added to these, in place of a problem for each box.
+    """
     notes = Problems(EVERY)
     excluded: Counter[str] = Counter()
     sweeps, unused = _sweep_files(listed)
@@ -75,12 +80,18 @@ def read_kitti(listed: Folder, classes: tuple[str, ...], problems: Problems) -> 
     if not frames:
         return None
     names = distinct_names(frames, listed.root, lambda frame: frame.name)
+    labelled = [
+        read_frame(labels[frame], calibrations.get(frame, _missing(frame)), problems) if frame in labels else None
+        for frame in frames
+    ]
+    if keep_unknown:
+        known = {_class_name(name) for read in labelled if read is not None for name in read.names}
+        classes = (*classes, *sorted(known - {*classes, *IGNORED}))
     entries = []
     no_rows = np.empty(0, np.int64)
     items, labels_of, lines, boxes = [no_rows], [no_rows], [no_rows], [np.empty((0, 7))]
-    for at, frame in enumerate(frames):
+    for at, (frame, read) in enumerate(zip(frames, labelled, strict=True)):
         file = labels.get(frame)
-        read = None if file is None else read_frame(file, calibrations.get(frame, _missing(frame)), problems)
         split = split_of_path(frame, listed.root)
         entries.append(Entry(names[frame], sweeps.get(frame), split, file, labelled=read is not None))
         if read is not None and file is not None:
@@ -194,7 +205,7 @@ def _class_numbers(
     """The class number of each box; -1 for ignored classes, which are counted, and unknown ones, which are problems."""
     numbers = np.full(len(frame.names), -1)
     for at, (line, written) in enumerate(zip(frame.line, frame.names, strict=True)):
-        name = SYNONYMS.get(written.lower(), written.lower())
+        name = _class_name(written)
         if name in classes:
             numbers[at] = classes.index(name)
         elif name in IGNORED:
@@ -204,6 +215,10 @@ def _class_numbers(
             remedy = nearest(name, (*classes, *SYNONYMS))
             problems.add(Problem("unknown_class", str(label), found, "a known class", remedy, line=line, item=item))
     return numbers
+
+
+def _class_name(written: str) -> str:
+    return SYNONYMS.get(written.lower(), written.lower())
 
 
 def _remarks(excluded: Counter[str], unused: int) -> tuple[str, ...]:

@@ -49,6 +49,17 @@ def test_cuboids_are_transformed_to_the_lidar_frame(tmp_path: Path) -> None:
     assert catalog.drive is None
 
 
+def test_an_unknown_class_is_kept_where_that_is_asked_for(tmp_path: Path) -> None:
+    ship = CAR.replace("Car", "Spaceship")
+    put_frame(tmp_path, "000000", f"{CAR}\n{ship}\n{DONT_CARE}\n")
+    put_frame(tmp_path, "000001", f"{ship}\n")
+    truth = tallymark.read("lyft", tmp_path, unknown_class="keep").truth
+    assert truth is not None
+    assert truth.classes == (*CLASSES, "spaceship")
+    assert [truth.classes[label] for label in truth.labels] == ["car", "spaceship", "spaceship"]
+    assert truth.counts.tolist() == [2, 1]
+
+
 def test_a_rotated_camera_rotates_the_heading(tmp_path: Path) -> None:
     angle = 0.3
     matrix = np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]])

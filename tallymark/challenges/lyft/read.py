@@ -24,12 +24,12 @@ FORMATS = "KITTI"
 def read(folder: Path, rule_options: RuleOptions, problems: Problems) -> Catalog | None:
     if (listed := open_folder(folder, problems)) is None:
         return None
+    keep = rule_options.unknown_class == "keep"
     if not listed.named("sample.json"):
-        foreign = read_cuboids(listed, dialect.CLASSES, problems)
+        foreign = read_cuboids(listed, dialect.CLASSES, problems, keep_unknown=keep)
         return foreign or read_table_dataset(
             listed, SWEEP, {}, lambda path: None, problems, name=lambda path: path.name.split(".")[0]
         )
     table = choose_table(listed, ("train.csv",), problems)
     truth = None if table is None else dialect.read_truth(table, rule_options, problems)
-    keep = rule_options.unknown_class == "keep"
     return read_drive_dataset(listed, LYFT_SWEEP, truth, table, dialect.CLASSES, problems, keep_unknown=keep)
