@@ -26,7 +26,7 @@ from tallymark.detector.coders import CODERS
 from tallymark.inference.clip_probabilities import clip_probabilities
 from tallymark.inference.image_sizes import refuse_sizes
 from tallymark.inference.journal_folder import JournalFolder, journal_place
-from tallymark.inference.predictor import PredictionResult, Predictor
+from tallymark.inference.predictor import PredictionResult, Predictor, changed_recipe
 from tallymark.inference.read_items import only_read
 from tallymark.inference.speed import speed_fields
 from tallymark.inference.time_limit import TimeLimit
@@ -125,10 +125,10 @@ def predict(
         labelled = plural(int((catalog.labelled & present).sum()), catalog.medium.noun)
         notes.append(f"there is no test split: the submission is about {labelled} of the annotated data")
     catalog = catalog.with_media()
-    own = predictor.metadata.recipe
-    for source, missing in modality_of(own).missing_inputs(catalog, own).items():
+    asked = changed_recipe(predictor.metadata.recipe, changes)
+    for source, missing in modality_of(asked).missing_inputs(catalog, asked).items():
         share = f"{missing} of {plural(len(catalog), catalog.medium.noun)}"
-        notes.append(f"the model was trained with a {source}, which {share} lack: expect a lower score")
+        notes.append(f"the recipe asks for a {source}, which {share} lack: expect a lower score")
     if out is not None and CODERS[predictor.metadata.recipe.task].common_size:
         refuse_sizes(catalog, what.mask_shape(parsed))
     if before is not None:

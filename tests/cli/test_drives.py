@@ -73,7 +73,7 @@ def test_a_model_says_what_it_lacks(painted_run: Path, sets: Path, tmp_path: Pat
         path.unlink()
     assert "no map: map_raster_palo_alto.png not found" in run("check", "lyft", folder)
     printed = run("predict", painted_run, folder, "--split", "train")
-    assert "the model was trained with a map, which 7 of 7 sweeps lack: expect a lower score" in printed
+    assert "the recipe asks for a map, which 7 of 7 sweeps lack: expect a lower score" in printed
     refused = run("train", "lyft", folder, "--out", tmp_path / "run", *SMALLEST, "point_painting=map", code=2)
     assert "missing_input" in refused
 

@@ -141,7 +141,15 @@ class LidarModality:
         return InputPlan()
 
     def missing_inputs(self, catalog: Catalog, recipe: LidarRecipe) -> dict[str, int]:
-        return unpainted_items(catalog, recipe)
+        single = {"previous sweep": len(catalog)} if recipe.sweeps > 1 and not _has_previous_sweeps(catalog) else {}
+        return unpainted_items(catalog, recipe) | single
+
+
+def _has_previous_sweeps(catalog: Catalog) -> bool:
+    """Whether tables link any sweep to one before it, whose file exists."""
+    drive = catalog.drive
+    linked = [] if drive is None else np.flatnonzero(drive.samples >= 0).tolist()
+    return drive is not None and any(len(drive.sweep_rows(item, 2)) > 1 for item in linked)
 
 
 MODALITY = LidarModality()

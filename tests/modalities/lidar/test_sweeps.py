@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import tallymark
+from tallymark.modalities.lidar.modality import MODALITY
 from tallymark.modalities.lidar.recipe import LidarRecipe
 from tallymark.modalities.lidar.sweeps import GROUND_RANGE, bev_input, estimate_ground_height, in_field_of_view
+
+
+def test_previous_sweeps_that_no_table_links_are_missing(sets: Path) -> None:
+    catalog, recipe = tallymark.read("lyft", sets / "lyft"), LidarRecipe().replace(sweeps=3)
+    assert MODALITY.missing_inputs(catalog, recipe) == {}
+    alone = replace(catalog, drive=None)
+    assert MODALITY.missing_inputs(alone, recipe) == {"previous sweep": len(catalog)}
+    assert MODALITY.missing_inputs(alone, LidarRecipe()) == {}
 
 
 def test_a_point_far_below_the_ground_does_not_count() -> None:
