@@ -105,8 +105,7 @@ def predict(
         point = predictor.operating_point(fp_per_hour)
         changes["score_threshold"] = point.score_threshold
         notes += [point.note] if point.note else []
-    if speed is not None:
-        changes |= speed_fields(speed, name, predictor.metadata.speeds, changes)
+    fast = {} if speed is None else speed_fields(speed, name, predictor.metadata.speeds, changes)
     what = challenge(name)
     parsed = parse_options(what.rule_options, given)
     every = read(name, folder, **given)
@@ -125,7 +124,7 @@ def predict(
         labelled = plural(int((catalog.labelled & present).sum()), catalog.medium.noun)
         notes.append(f"there is no test split: the submission is about {labelled} of the annotated data")
     catalog = catalog.with_media()
-    asked = changed_recipe(predictor.metadata.recipe, changes)
+    asked = changed_recipe(predictor.metadata.recipe, {**fast, **changes})
     for source, missing in modality_of(asked).missing_inputs(catalog, asked).items():
         share = f"{missing} of {plural(len(catalog), catalog.medium.noun)}"
         notes.append(f"the recipe asks for a {source}, which {share} lack: expect a lower score")
@@ -133,7 +132,7 @@ def predict(
         refuse_sizes(catalog, what.mask_shape(parsed))
     if before is not None:
         before(catalog)
-    predicted = predictor.predict(catalog, place, limit, gsd, engine or BY_DEFAULT, **changes)
+    predicted = predictor.predict(catalog, place, limit, gsd, engine or BY_DEFAULT, fast, **changes)
     remember_planned(place.path, place.outputs)
     result = correct_result(only_read(predicted), reviews)
     result.problems.merge(catalog.notes if rows is None else every.notes)

@@ -41,6 +41,11 @@ SETTINGS = (
     "fusion", "nms_iou", "image_threshold", "score_threshold", "class_thresholds", "mask_scale", "temperature",
 )  # fmt: skip
 
+SPEEDS_REMOVED = (
+    "the speeds that bench had measured are removed, since their thresholds were those of the settings before: measure "
+    "them again by tallymark bench RUN DATA --write"
+)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TunedRun:
@@ -49,6 +54,7 @@ class TunedRun:
     before: the score of the held-out items at the settings that the run has. held_out: at the tuned ones.
     folds: how many folds were held out; with several, `held_out.score` is that of each at settings of the others.
     written: the files of the run that have the tuned settings now. problems: why there is no valid submission, if so.
+    notes: what the user should know about them.
     """
 
     run: Run
@@ -58,6 +64,7 @@ class TunedRun:
     folds: int
     written: tuple[Path, ...] = ()
     problems: Problems | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def tuned(self) -> Recipe:
@@ -105,6 +112,7 @@ class TunedRun:
             "settings_before": {name: getattr(self.recipe, name) for name in SETTINGS},
             "settings": {name: getattr(self.tuned, name) for name in SETTINGS},
             "written": [str(path) for path in self.written],
+            "notes": list(self.notes),
             **({} if self.problems is None else self.problems.as_dict()),
         }
 
@@ -222,7 +230,7 @@ def _write(result: TunedRun, what: Challenge, stored: StoredCandidates, given: M
     facts = {"score": held_out.score.value, "evaluated": len(held_out.candidates.items)}
     counts = {} if held_out.counting is None else held_out.counting.as_dict()
     changed = {
-        path: replace(one, recipe=result.tuned, facts={**one.facts, **facts}, counts=counts)
+        path: replace(one, recipe=result.tuned, facts={**one.facts, **facts}, counts=counts, speeds={})
         for path, one in metadata.items()
     }
     groups = held_out.score.analyses.get(HELD_OUT_GROUPS)
@@ -241,4 +249,5 @@ def _write(result: TunedRun, what: Challenge, stored: StoredCandidates, given: M
     submission = folder / HELD_OUT_SUBMISSION
     problems = write_held_out(what.name, stored.candidates, result.tuned, submission, form=form, **given)
     written = (*new,) if problems else (*new, submission)
-    return replace(result, written=written, problems=problems or None)
+    notes = [SPEEDS_REMOVED] if any(one.speeds for one in metadata.values()) else []
+    return replace(result, written=written, problems=problems or None, notes=tuple(notes))

@@ -57,6 +57,8 @@ def tune(
             print_json(result.as_dict())
             return
         result.show(console())
+        for note in result.notes:
+            print_line(note)
         if result.problems is not None:
             show_problems(result.problems, console())
         if write:

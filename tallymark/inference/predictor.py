@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tallymark.core.engines.choice import BY_DEFAULT, EngineChoice
@@ -103,6 +104,7 @@ class Predictor:
         limit: TimeLimit | None = None,
         gsd: float | None = None,
         engine: EngineChoice = BY_DEFAULT,
+        speed: Mapping[str, object] = MappingProxyType({}),
         **changes: object,
     ) -> PredictionResult:
         """Predict every item of a catalog.
@@ -114,13 +116,14 @@ class Predictor:
         limit: of the time: test-time augmentation is reduced to keep it; then items are left out, as problems.
         gsd: (images) metres of ground per pixel, where the user knows it.
         engine: where shards of the items are worked on.
+        speed: fields of the recipe that a named speed has. A score threshold among them is not meant for counts.
         changes: fields of the recipe, such as `tta` or `score_threshold`.
         """
-        recipe = changed_recipe(self.metadata.recipe, changes)
+        recipe = changed_recipe(self.metadata.recipe, {**speed, **changes})
         modality_of(recipe).validate(recipe)
         problems = Problems(EVERY)
         classes = self.metadata.classes
-        plan = InputPlan() if "image_size" in changes else self.plan_inputs(catalog, gsd, recipe)
+        plan = InputPlan() if "image_size" in {*speed, *changes} else self.plan_inputs(catalog, gsd, recipe)
         limit = limit or TimeLimit()
         limit.start(len(catalog), recipe)
         place = journal or JournalFolder.temporary()

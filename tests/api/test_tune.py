@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ from typer.testing import CliRunner
 
 import tallymark
 from tallymark.cli.main import app
+from tallymark.core.outputs import write_bytes
 from tallymark.core.problems import BadInput
+from tallymark.inference.metadata import KEY, ModelMetadata
+from tallymark.inference.onnx_file import metadata_text, read_model, with_metadata
 from tests.sets import contents
 
 QUICK = {"width": 4, "neck": 8, "image_size": 64, "crop_size": 64, "epochs": 2, "batch_size": 4, "evaluations": 1}
@@ -76,6 +80,18 @@ def test_tuned_settings_are_written_where_that_is_asked_for(run: Path, sets: Pat
     assert submission.scores.min() >= 0.02
     assert tallymark.tune(run).recipe.score_threshold == 0.02
     assert (run / "recipe.toml").read_bytes() == before["recipe.toml"], "it says how the run was trained"
+
+
+def test_speeds_measured_at_other_thresholds_are_removed(run: Path) -> None:
+    assert tallymark.tune(run, write=True).notes == ()
+    for path in tallymark.tune(run).run.models:
+        own = ModelMetadata.read(metadata_text(read_model(path), KEY), path)
+        measured = replace(own, speeds={"fast": {"tta": 1, "score_threshold": 0.42}})
+        write_bytes(path, with_metadata(read_model(path), KEY, measured.text()))
+    assert tallymark.tune(run).notes == ()
+    [note] = tallymark.tune(run, write=True).notes
+    assert "tallymark bench RUN DATA --write" in note
+    assert tallymark.open_model(run).metadata.speeds == {}
 
 
 def test_a_failure_to_write_changes_nothing(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tallymark
+from tallymark.core.outputs import write_bytes
+from tallymark.inference.counting import CountCalibration
+from tallymark.inference.metadata import KEY
+from tallymark.inference.onnx_file import read_model, with_metadata
 from tests.cli.running import run
 from tests.untrained import untrained
 
@@ -63,6 +68,18 @@ def test_speeds_are_written_for_prediction(sets: Path, tmp_path: Path) -> None:
     result = tallymark.predict(model, sets / "wheat", speed="fast")
     assert {name: getattr(result.recipe, name) for name in speeds["fast"]} == speeds["fast"]
     assert tallymark.predict(model, sets / "wheat", speed="fast", resolution=0.3).recipe.resolution == 0.3
+
+
+def test_the_threshold_of_a_speed_is_not_meant_for_counts(sets: Path, tmp_path: Path) -> None:
+    model = untrained("wheat", tmp_path / "model.onnx")
+    counting = CountCalibration(0.31, "", items=9, objects=99, quantile=1.0, dispersion=1.0)
+    own = replace(tallymark.open_model(model).metadata, counts=counting.as_dict())
+    measured = replace(own, speeds={"fast": {"tta": 1, "score_threshold": 0.42}})
+    write_bytes(model, with_metadata(read_model(model), KEY, measured.text()))
+    result = tallymark.predict(model, sets / "wheat", speed="fast")
+    assert result.recipe.score_threshold == 0.42
+    assert result.counting == counting
+    assert tallymark.predict(model, sets / "wheat", speed="fast", score_threshold=0.5).counting is None
 
 
 def test_items_of_the_training_are_left_out(sets: Path, tmp_path: Path) -> None:
