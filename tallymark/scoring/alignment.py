@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from tallymark.core.options import RuleOptions
 
+T = TypeVar("T")
 PathLike = str | Path
 TOGETHER = 24 << 20
 """Bytes up to which files are read at the same time; larger ones one after the other, to save memory.
@@ -67,32 +68,29 @@ def read_pairs(
     """
     own = [Problems() for _ in (truth, *submissions)]
     large = sum(map(_size, (truth, *submissions))) > TOGETHER
-    unknown = list[Items]()
-
-    def answers() -> Annotations[Geometry] | None:
-        known, others = read_answers_and_others(what, truth, rule_options, own[0])
-        unknown.append(others)
-        return known
-
-    jobs: list[Callable[[], Annotations[Geometry] | None]] = [answers]
-    jobs += [
+    read_truth = partial(read_answers_and_others, what, truth, rule_options, own[0])
+    reads = [
         partial(what.dialect.read, path, rule_options, mine) for path, mine in zip(submissions, own[1:], strict=True)
     ]
     if large:
-        found = [_and_release(job) for job in jobs]
+        answers, unknown = _and_release(read_truth)
+        found = [_and_release(read) for read in reads]
     else:
         with ThreadPoolExecutor(len(own)) as pool:  # polars and NumPy work outside Python's lock
-            found = [*pool.map(lambda job: job(), jobs)]
+            started = pool.submit(read_truth)
+            found = [*pool.map(lambda read: read(), reads)]
+            answers, unknown = started.result()
     for mine in own:
         problems.merge(mine)
-    listed = None if images is None else expected_items(what, images, rule_options, items_of(found[0]), problems)
+    listed = None if images is None else expected_items(what, images, rule_options, items_of(answers), problems)
     if chosen is not None:
         listed, images = chosen.items, chosen.source
-    expected = listed_answers(what, found[0], truth, images, listed, problems)
+    expected = listed_answers(what, answers, truth, images, listed, problems)
+    del answers
     pairs = []
     for path in submissions:
-        predicted = _known(what, found.pop(1), chosen)  # its own ids are not needed in memory beside those of the truth
-        pairs.append(pair_answers(what, expected, predicted, path, images, rule_options, problems, unknown[0]))
+        predicted = _known(what, found.pop(0), chosen)  # its own ids are not needed in memory beside those of the truth
+        pairs.append(pair_answers(what, expected, predicted, path, images, rule_options, problems, unknown))
     del predicted
     if large:
         release_memory()
@@ -116,7 +114,7 @@ def _known(
     return predicted.reindex(Items(items.ids[kept], line=None if items.line is None else items.line[kept]))
 
 
-def _and_release(read: Callable[[], Annotations[Geometry] | None]) -> Annotations[Geometry] | None:
+def _and_release(read: Callable[[], T]) -> T:
     """What was read of a large file; what reading it needed besides is free for the next one."""
     found = read()
     release_memory()

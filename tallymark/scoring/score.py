@@ -115,7 +115,7 @@ class Score:
         """Why there is no number, if there is none."""
         return "" if math.isfinite(self.value) else f"no score: {self.without}"
 
-    @property
+    @cached_property
     def groups(self) -> pl.DataFrame | None:
         """The score of each group of items, by the rule as for all items: not every score is a mean over items."""
         if "group" not in self.items.columns:

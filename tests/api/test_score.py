@@ -82,6 +82,7 @@ def test_the_score_of_a_group_is_that_of_its_items_alone(tmp_path: Path) -> None
     calls[[0, 1, 2]].write_csv(tmp_path / "submission.csv")
     score = tallymark.score("upcalls", tmp_path, tmp_path / "submission.csv", images=tmp_path)
     assert score.groups is not None
+    assert score.groups is score.groups, "they are computed once"
     assert dict(score.groups.select("group", "score").iter_rows()) == pytest.approx(
         {"2009-03-27": 2 * 3 / (2 * 3 + 7), "2009-03-28": 0.0}
     )
