@@ -219,9 +219,14 @@ def _held_out(
 
 
 def _with_objects_first(folds: Folds, catalog: LabelledCatalog) -> list[int]:
-    """The numbers of all folds; those of empty items only come last, because no score can be computed on them."""
-    in_fold, counts = folds.of(catalog), catalog.truth.counts
-    return sorted(range(folds.count), key=lambda fold: (in_fold == fold).any() and not counts[in_fold == fold].any())
+    """The numbers of all folds; those without a score come last: of empty items, or of clips that all have a call."""
+    in_fold, counts, weak = folds.of(catalog), catalog.truth.counts, catalog.truth.weak
+
+    def without_score(fold: int) -> bool:
+        own = counts[in_fold == fold]
+        return len(own) > 0 and (not own.any() or (weak and own.all()))
+
+    return sorted(range(folds.count), key=without_score)
 
 
 def _refuse_empty(plan: TrainingPlan, train_items: LabelledCatalog, val_items: LabelledCatalog) -> None:
@@ -236,6 +241,15 @@ def _refuse_empty(plan: TrainingPlan, train_items: LabelledCatalog, val_items: L
     if not len(val_items.truth):
         found = f"no {nouns} in the {len(val_items)} held-out {noun}s, so that nothing can be scored"
         raise BadInput(Problem("no_positives", root, found, f"held-out {noun}s with {nouns}", remedy))
+    if not val_items.truth.weak:
+        return
+    remedy = f"add clips without {nouns}, or give other folds (fold_by=items, or --folds FILE)"
+    if all(one.truth is not None and one.truth.counts.all() for one in (train_items, *plan.extra_data)):
+        found = f"{nouns} in all {len(train_items)} clips to train on"
+        raise BadInput(Problem("no_negatives", root, found, f"clips without {nouns} too", remedy))
+    if val_items.truth.counts.all():
+        found = f"{nouns} in all {len(val_items)} held-out clips, so that nothing can be scored"
+        raise BadInput(Problem("no_negatives", root, found, f"held-out clips without {nouns} too", remedy))
 
 
 def _make_folds(catalog: LabelledCatalog, recipe: Recipe) -> Folds:

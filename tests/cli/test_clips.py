@@ -11,7 +11,10 @@ import pytest
 import soundfile
 
 import tallymark
+from tallymark.api.models import find_preset
+from tallymark.data.folds import Folds
 from tallymark.scoring.clip_presence import area_under_roc
+from tallymark.training.train import TrainingPlan, hold_out
 from tests.cli.running import run
 from tests.formats.files import put
 
@@ -79,6 +82,27 @@ def test_clips_from_check_to_score(clips: Path, tmp_path: Path) -> None:
     out = tmp_path / "all.csv"
     run("predict", tmp_path / "run", clips / "train", "--out", out, "--form", "clips")
     assert pl.read_csv(out).height == len(labels) + 2
+
+
+def test_clips_that_all_have_a_call_are_refused_before_training(clips: Path, tmp_path: Path) -> None:
+    """Whether there is a call in a clip cannot be learnt, nor scored, from one answer."""
+    labels = pl.read_csv(clips / "train.csv")
+    labels.with_columns(label=pl.lit(1)).write_csv(clips / "train.csv")
+    printed = run("train", "upcalls", clips, "--out", tmp_path / "run", "--preset", "tiny", "--json", code=2)
+    assert json.loads(printed)["counts"] == {"no_negatives": 1}
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_fold_of_clips_that_all_have_a_call_is_not_held_out(clips: Path) -> None:
+    catalog = tallymark.read("upcalls", clips).with_media()
+    chosen = catalog.select(catalog.labelled)
+    counts = chosen.with_truth().truth.counts
+    fold = np.arange(len(chosen)) % 3  # of which the first keeps clips with a call only
+    fold[(fold == 0) & (counts == 0)] = 1
+    folds = Folds(chosen.items, fold, chosen.items.ids, counts)
+    recipe = find_preset("upcalls", "tiny")
+    plan = TrainingPlan("upcalls", lambda truth, predicted: None, catalog, recipe, Path("run"), folds=folds)  # type: ignore[arg-type, return-value]
+    assert [one.number for one in hold_out(plan)] == [1]
 
 
 def test_clips_in_files_are_scored_by_auc(tmp_path: Path) -> None:
