@@ -47,6 +47,13 @@ EXIF_ORIENTATION = 0x0112
 TIFF_STARTS = (b"II*\0", b"MM\0*")
 TIFF_BITS = 16
 """Most bits of a band: of 32, which are fractions or large numbers, nobody knows what is black and what is white."""
+DEEP = 16
+"""Bits of a band of which the upper 8 are read."""
+DARK = 16
+"""The brightest of these 8 bits in images of 12 bits that are stored in 16: nearly black, of 255."""
+PNG_START = b"\x89PNG\r\n\x1a\n"
+PNG_DEPTH = 24
+"""Where a PNG states its bits per band."""
 TIFF_REMEDY = "write red, green and blue in 8 bits"
 UNASSOCIATED_ALPHA = 2
 """The kind of an extra band that is said to be the opacity: by default, GDAL says so of the fourth, as infrared."""
@@ -137,9 +144,9 @@ def inspect_image(path: Path) -> Inspection:
     if data.startswith(JPEG_START) and not _has_end(data):
         raise BadMedia("truncated_media", "a JPEG without its end")
     reduced = next((flag for by, flag in REDUCED.items() if min(width, height) >= by * THUMBNAIL), cv2.IMREAD_GRAYSCALE)
-    grey = _decode(data, reduced)
-    if grey is None:
-        grey = cv2.cvtColor(_decode_with_pillow(data), cv2.COLOR_RGB2GRAY)
+    pixels = _decode(data, cv2.IMREAD_COLOR_RGB if _bits(data) == DEEP else reduced)  # of 16 bits, the brightest counts
+    pixels = _decode_with_pillow(data) if pixels is None else pixels
+    grey = pixels if pixels.ndim == 2 else cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
     thumbnail = cv2.resize(grey, (THUMBNAIL, THUMBNAIL), interpolation=cv2.INTER_AREA)
     return Inspection((width, height), thumbnail, digest([data]))
 
@@ -193,9 +200,33 @@ def _decode(data: bytes, flag: int) -> np.ndarray | None:
     if data.startswith(TIFF_STARTS) and _has_opacity(data):  # by which OpenCV multiplies the colours
         return None
     try:
-        return cv2.imdecode(np.frombuffer(data, np.uint8), flag)
+        pixels = cv2.imdecode(np.frombuffer(data, np.uint8), flag)
     except cv2.error:  # more pixels than OpenCV allows
         return None
+    if pixels is not None:
+        _refuse_dark(data, pixels)
+    return pixels
+
+
+def _refuse_dark(data: bytes, pixels: np.ndarray) -> None:
+    """Refuse images of 16 bits that use 12 of them or fewer: of their upper 8 bits, hardly anything is left."""
+    if data.startswith((PNG_START, *TIFF_STARTS)) and 0 < pixels.max(initial=0) <= DARK and _bits(data) == DEEP:
+        found, expected = "16 bits per band, of which 12 or fewer are used", "an image that is not nearly black"
+        remedy = "stretch it to 8 bits: gdal_translate -ot Byte -scale 0 4095 0 255 OLD NEW"
+        raise BadMedia("dark_image", found, remedy, expected)
+
+
+def _bits(data: bytes) -> int:
+    """Bits per band of a PNG or a TIFF that Pillow opens; else 8."""
+    if data.startswith(PNG_START):
+        return data[PNG_DEPTH] if len(data) > PNG_DEPTH else 8
+    if not data.startswith(TIFF_STARTS):
+        return 8
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            return max(image.tag_v2.get(BITSPERSAMPLE, (8,))) if isinstance(image, TiffImageFile) else 8
+    except PILLOW_ERRORS:
+        return 8
 
 
 def _has_opacity(data: bytes) -> bool:
@@ -212,9 +243,11 @@ def _decode_with_pillow(data: bytes) -> np.ndarray:
     """For formats that OpenCV does not know, and for the reason why a file cannot be read."""
     try:
         with open_with_pillow(io.BytesIO(data)) as image:
-            return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
+            pixels = np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
     except PILLOW_ERRORS as error:
         raise _bad_media(error) from None
+    _refuse_dark(data, pixels)
+    return pixels
 
 
 def open_with_pillow(file: BinaryIO) -> Image.Image:

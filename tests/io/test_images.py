@@ -15,7 +15,15 @@ from PIL import Image
 
 from tallymark.io import images
 from tallymark.io.ground_resolution import GPS_IFD
-from tallymark.io.images import EXIF_ORIENTATION, image_size, inspect_image, read_at_least, read_image, read_reduced
+from tallymark.io.images import (
+    EXIF_ORIENTATION,
+    image_size,
+    inspect_image,
+    read_at_least,
+    read_grey,
+    read_image,
+    read_reduced,
+)
 from tallymark.io.media import BadMedia
 
 
@@ -64,6 +72,28 @@ def test_a_tiff_of_which_no_range_is_known_is_refused(dtype: type, tmp_path: Pat
     for read in (read_image, image_size, inspect_image, lambda file: read_at_least(file, lambda *size: size)):
         with pytest.raises(BadMedia, match="a TIFF image with bands of 32 bits"):
             read(path)
+
+
+@pytest.mark.parametrize("suffix", [".tif", ".png"])
+@pytest.mark.parametrize("shape", [(60, 90), (60, 90, 3)])
+@pytest.mark.parametrize(
+    ("brightest", "refused"), [(4095, True), (900, True), (65535, False), (16383, False), (0, False)]
+)
+def test_twelve_bits_in_sixteen_are_refused(
+    brightest: int, refused: bool, shape: tuple[int, ...], suffix: str, tmp_path: Path
+) -> None:
+    """In all functions alike, whether an image is read whole, reduced or in grey."""
+    path = tmp_path / f"a{suffix}"
+    pixels = np.full(shape, brightest // 5, np.uint16)
+    pixels[10, 20] = brightest
+    cv2.imwrite(str(path), pixels)
+    for read in (read_image, read_grey, inspect_image, lambda file: read_reduced(file, 30)):
+        if not refused:
+            read(path)
+            continue
+        with pytest.raises(BadMedia, match="16 bits per band, of which 12 or fewer are used") as caught:
+            read(path)
+        assert caught.value.kind == "dark_image"
 
 
 def test_a_tiff_with_bands_that_are_not_read_says_what_to_do(tmp_path: Path) -> None:
