@@ -22,6 +22,7 @@ from tallymark.core.planned_outputs import refuse_outputs
 from tallymark.core.problems import BadInput, Problem, nearest
 from tallymark.core.registry import challenge
 from tallymark.data.catalog import Catalog
+from tallymark.data.copies import copies_note
 from tallymark.detector.coders import CODERS
 from tallymark.inference.clip_probabilities import clip_probabilities
 from tallymark.inference.image_sizes import refuse_sizes
@@ -31,7 +32,7 @@ from tallymark.inference.read_items import only_read
 from tallymark.inference.speed import speed_fields
 from tallymark.inference.time_limit import TimeLimit
 from tallymark.modalities import modality_of
-from tallymark.reporting.measurements import check_gsd
+from tallymark.reporting.measurements import check_gsd, sizes_note
 
 Options = Mapping[str, Any]
 
@@ -124,6 +125,7 @@ def predict(
         labelled = plural(int((catalog.labelled & present).sum()), catalog.medium.noun)
         notes.append(f"there is no test split: the submission is about {labelled} of the annotated data")
     catalog = catalog.with_media()
+    notes += copies_note(catalog)
     asked = changed_recipe(predictor.metadata.recipe, {**fast, **changes})
     for source, missing in modality_of(asked).missing_inputs(catalog, asked).items():
         share = f"{missing} of {plural(len(catalog), catalog.medium.noun)}"
@@ -146,6 +148,8 @@ def predict(
         write(name, predictions, out, form=form, **given)
     if not isinstance(journal, JournalFolder) and not result.incomplete:
         place.complete()
+    if gsd is not None:
+        notes += sizes_note(result.candidates.size)
     file_note = "" if out is None else what.name_note(out)
     return replace(result, notes=(*notes, *result.notes, *every.remarks), file_note=file_note)
 

@@ -33,6 +33,7 @@ def _kind(noun: str, suffixes: str, remedy: str) -> UnreadKind:
 
 VIDEO = "mp4 mov avi mkv m4v mpg mpeg wmv webm mts 3gp"
 ARCHIVES = _kind("archive", "tar tgz gz bz2 tbz2 xz txz zst 7z rar", "unpack them: only zip files are read as they are")
+UNFINISHED = _kind("unfinished download", "crdownload part partial download opdownload filepart", "get them again")
 MEDIA: dict[str, tuple[UnreadKind, ...]] = {
     "image": (
         _kind("HEIC photograph", "heic heif", "pip install 'tallymark[heic]', or convert them to JPEG"),
@@ -71,7 +72,7 @@ def find_unread(listed: Folder, catalog: Catalog | None, formats: str, reported:
     for suffix in () if catalog is None else catalog.medium.suffixes:
         by_suffix.pop(suffix, None)
     modalities = MEDIA if catalog is None else (catalog.medium.modality,)
-    for kind in (ARCHIVES, *(kind for modality in modalities for kind in MEDIA.get(modality, ()))):
+    for kind in (ARCHIVES, UNFINISHED, *(kind for modality in modalities for kind in MEDIA.get(modality, ()))):
         suffixes = sorted(kind.suffixes & by_suffix.keys())
         found = [path for suffix in suffixes for path in by_suffix.pop(suffix)]  # each file under one kind
         if found:

@@ -308,3 +308,12 @@ def check_gsd(gsd: float | None) -> None:
     if gsd is not None and not (np.isfinite(gsd) and gsd > 0):
         expected = "metres per pixel, above 0"
         raise BadInput(Problem("bad_option", "gsd", f"gsd={gsd}", expected, "give e.g. 1.5, or omit it"))
+
+
+def sizes_note(size: np.ndarray) -> list[str]:
+    """A sentence about images (n, 2) of different sizes, for which one ground sampling distance may be wrong."""
+    known = np.unique(np.sort(size[np.isfinite(size).all(axis=1)], axis=1), axis=0).astype(int)
+    if len(known) < 2:
+        return []
+    least, most = (" x ".join(map(str, known[at])) for at in known.prod(axis=1).argsort()[[0, -1]])
+    return [f"one ground sampling distance for images of {len(known)} sizes, from {least} to {most} px"]

@@ -43,6 +43,14 @@ def test_annotations_of_other_formats_are_never_valid_without_truth(tmp_path: Pa
     assert problem["remedy"] == "convert them to COCO, YOLO or Pascal VOC"
 
 
+def test_unfinished_downloads_are_named(tmp_path: Path) -> None:
+    put_image(tmp_path / "a.jpg")
+    put(tmp_path / "b.jpg.crdownload", "half")
+    [problem] = problems_of("wheat", tmp_path)
+    assert problem["kind"] == "unread_files"
+    assert problem["found"] == "1 unfinished download (.crdownload), not read: b.jpg.crdownload"
+
+
 def test_other_tables_and_own_results_are_not_named(tmp_path: Path) -> None:
     put_image(tmp_path / "a.jpg")
     put(tmp_path / "weather.csv", "date,rain\n2020-01-01,3\n")
