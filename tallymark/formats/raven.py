@@ -6,6 +6,7 @@ names the recording and `File Offset (s)` is the time in it; without these colum
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -111,7 +112,9 @@ def _span(cells: Cells) -> tuple[float, float]:
     offset = parse_float(cells[OFFSET]) if OFFSET in cells else begin
     if not np.isfinite([begin, end, offset]).all():
         found = " ".join(f"{name} {clip(cells[name])}" for name in (BEGIN, END, OFFSET) if name in cells)
-        raise ParseError("not_a_number", found, "finite numbers of seconds", "correct or remove the row")
+        commas = re.search(r"\d,\d", found) is not None
+        remedy = "write decimals with a point, not with a comma" if commas else "correct or remove the row"
+        raise ParseError("not_a_number", found, "finite numbers of seconds", remedy)
     if end < begin:
         found = f"from {begin:g} to {end:g} s"
         raise ParseError("negative_duration", found, "an end after the begin", "correct or remove the row")

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tallymark.core.humanize import plural
 from tallymark.core.outputs import replacing
 from tallymark.core.problems import UNREADABLE, Problem, Problems, clip
 from tallymark.io.archives import file_status, open_file, packed_table, read_bytes
@@ -265,7 +266,8 @@ def _parse_by_line(body: str, header: list[str], file: str, problems: Problems) 
     """The slow path: every line on its own; each malformed one is a problem, the others are kept."""
     rows: list[list[str]] = []
     lines: list[int] = []
-    for line, text in enumerate(body.split("\n"), start=2):
+    separated_otherwise = len(header) == 1 and re.search("[;\t]", header[0]) is not None
+    for line, text in enumerate("" if separated_otherwise else body.split("\n"), start=2):
         if not text.strip(BLANKS):
             continue
         fields = _fields(text)
@@ -273,7 +275,7 @@ def _parse_by_line(body: str, header: list[str], file: str, problems: Problems) 
             remedy = "put quotes around whole fields and close them on the same line"
             problems.add(Problem("bad_quote", file, clip(text), "fields with paired quotes", remedy, line=line))
         elif len(fields) != len(header):
-            expected = f"{len(header)} fields: {','.join(header)}"
+            expected = f"{plural(len(header), 'field')}: {','.join(header)}"
             found = f"{len(fields)} in {clip(text)}"
             problems.add(Problem("field_count", file, found, expected, "give every row all its fields", line=line))
         else:

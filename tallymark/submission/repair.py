@@ -14,6 +14,7 @@ from tallymark.core.problems import BadInput, Problem, Problems, clip, shorten
 from tallymark.data.items import Items
 from tallymark.io.tables import BLANKS, Table, read_table, write_table
 from tallymark.submission.dialect import Change, Dialect, Row
+from tallymark.submission.separators import separator_of, with_commas
 from tallymark.submission.table_checks import without_break_tags
 
 ROW_PROBLEMS = {"field_count", "bad_quote"}
@@ -72,6 +73,8 @@ def _open(
     table = read_table(source, problems)
     if table is None or any(problem.kind not in ROW_PROBLEMS for problem in problems):
         raise BadInput(problems)
+    if (mark := separator_of(table.header)) is not None and (read := with_commas(source, mark, changes)) is not None:
+        table, problems = read, Problems()
     table, tagged = without_break_tags(table)
     if tagged:
         changes.append(Change(1, "", "removed tags like </br> at the ends of lines", plural(tagged, "line"), ""))

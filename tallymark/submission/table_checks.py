@@ -18,12 +18,9 @@ from tallymark.data.annotations import Annotations
 from tallymark.data.items import BLOCK, Items
 from tallymark.geometry import Geometry
 from tallymark.io.tables import Table, read_table
+from tallymark.submission.separators import SEPARATORS, separator_of
 
 G = TypeVar("G", bound=Geometry)
-
-SEPARATORS = {";": "semicolons, as spreadsheets do in some countries", "\t": "tabs"}
-"""Separators that some files have instead of commas."""
-
 
 BREAK_TAG = r"(?i)\s*<\s*/?\s*br\s*/?\s*>\s*$"
 """The tag with which some web pages end the lines of their example files."""
@@ -47,7 +44,7 @@ def report_break_tags(table: Table, problems: Problems) -> Table:
     clean, lines = without_break_tags(table)
     if lines:
         found = f"{plural(lines, 'line')} ending in a tag like </br>, as on a web page"
-        remedy = "remove the tags; `tallymark repair` does"
+        remedy = "remove the tags; of a submission, `tallymark repair` does"
         problems.add(Problem("break_tag", table.file, found, "plain lines", remedy, line=1))
     return clean
 
@@ -91,9 +88,8 @@ def score_column(table: Table) -> np.ndarray | None:
 def bad_header(table: Table, expected: str, remedy: str, problems: Problems) -> None:
     """Report the header of a table. The remedy is another if the fields are not separated by commas."""
     found = clip(",".join(table.header))
-    for mark, name in SEPARATORS.items():
-        if len(table.header) == 1 and mark in table.header[0]:
-            remedy = f"separate the fields by commas, not by {name}"
+    if (mark := separator_of(table.header)) is not None:
+        remedy = f"separate the fields by commas, not by {SEPARATORS[mark]}; `tallymark repair` does"
     if table.header[-1].endswith(">") and without_break_tags(table)[1]:
         remedy = "remove tags like </br> from the ends of the lines; `tallymark repair` does"
     problems.add(Problem("bad_header", table.file, found, expected, remedy, line=1))

@@ -104,6 +104,14 @@ def test_two_tables_of_a_recording_are_combined(tmp_path: Path) -> None:
     assert "events of a.wav" in only(catalog.notes, "two_tables").found
 
 
+def test_decimal_commas_are_to_be_points(tmp_path: Path) -> None:
+    put_recording(tmp_path / "a.wav")
+    put(tmp_path / "a.Table.1.selections.txt", table(row(1, "41,917", "43,137")))
+    problems = Problems()
+    read_calls(listing(tmp_path), ANY_LABEL, problems)
+    assert only(problems, "not_a_number").remedy == "write decimals with a point, not with a comma"
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

@@ -49,6 +49,22 @@ CASES = {
             "3: dropped a row of 4 values, not a multiple of 5",
         ],
     ),
+    "wheat_of_a_spreadsheet": (
+        "wheat",
+        "\ufeffimage_id;PredictionString\na;0,5 10 20,25 30 40\nb;\nc;1;2\n",
+        ["a,0.5 10 20.25 30 40", "b,"],
+        [
+            "1: replaced semicolons between fields by commas",
+            "2: replaced decimal commas by points",
+            "4: dropped an unreadable row",
+        ],
+    ),
+    "upcalls_of_a_spreadsheet": (
+        "upcalls",
+        'filename\ttimestamp\n"a, b.wav"\t12,5\na.wav\t7\n',
+        ['"a, b.wav",12.5', "a.wav,7"],
+        ["1: replaced tabs between fields by commas", "2: replaced decimal commas by points"],
+    ),
     "wheat_decimals_are_kept": (
         "wheat",
         "image_id,PredictionString\na,0.9 10.1 20.2 30.3 40.4 0.50 1000 1000 24.00 24\n",
