@@ -12,6 +12,7 @@ from tallymark.core.engines.choice import BY_DEFAULT, EngineChoice
 from tallymark.core.humanize import plural
 from tallymark.core.problems import EVERY, KEPT_PER_KIND, BadInput, Problem, Problems
 from tallymark.core.registry import Challenge, challenge
+from tallymark.data.catalog import unlabelled_remark
 from tallymark.io.archives import is_folder
 from tallymark.io.folders import is_media_file
 from tallymark.scoring.alignment import PathLike, expected_items, fit_items
@@ -93,7 +94,7 @@ def _check_folder(
         return CheckResult(0, 0, problems)
     check_catalog(catalog, problems, engine)
     objects = None if catalog.truth is None else len(catalog.truth)
-    return CheckResult(len(catalog), objects, problems, catalog.remarks)
+    return CheckResult(len(catalog), objects, problems, (*catalog.remarks, *unlabelled_remark(catalog)))
 
 
 def _check_submission(

@@ -25,7 +25,7 @@ from tallymark.core.outputs import writing
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.core.recipe import Recipe
 from tallymark.core.registry import challenge
-from tallymark.data.catalog import Catalog
+from tallymark.data.catalog import Catalog, unlabelled_remark
 from tallymark.detector.coders import CODERS
 from tallymark.inference.onnx_file import MODEL_SUFFIX
 from tallymark.inference.outage import stop_training
@@ -100,6 +100,7 @@ def train(
     reviews = read_files(what, corrections)
     catalog = read(name, folder, exclude=exclude, **given).with_media()
     catalog, annotated = correct_catalog(what, catalog, reviews)
+    catalog = replace(catalog, remarks=(*catalog.remarks, *unlabelled_remark(catalog)))
     folds, chosen = choose_folds(catalog, chosen, recipe, fold_table)
     problems = Problems(EVERY)
     _report_missing_inputs(catalog, chosen, problems)

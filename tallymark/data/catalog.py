@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 
+from tallymark.core.humanize import plural
 from tallymark.core.problems import EVERY, BadInput, Problem, Problems
 from tallymark.data.annotations import Annotations
 from tallymark.data.items import Items
@@ -278,3 +279,16 @@ def file_ids(
         else:
             files[key] = path
     return files
+
+
+def unlabelled_remark(catalog: Catalog) -> list[str]:
+    """A sentence about items to train on that are not annotated, unless they are among the problems; none without any.
+
+    Nobody knows whether there is anything in them.
+    """
+    open_to_train = (catalog.split != "test").to_numpy()
+    left = int((open_to_train & ~catalog.labelled).sum())
+    if catalog.truth is None or not left or "orphan_media" in catalog.notes.counts:
+        return []
+    share = f"{left} of {plural(int(open_to_train.sum()), catalog.medium.noun)}"
+    return [f"{share} without annotations: not taken for empty, and not trained on"]

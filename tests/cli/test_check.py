@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from tests.cli.running import run
+from tests.formats.files import put, put_recording
 from tests.made import NAMES
 from tests.sets import copy_of
 from tests.submission.test_fuzzing import GOOD
@@ -128,3 +129,15 @@ def test_check_writes_a_list_for_exclude(sets: Path, tmp_path: Path) -> None:
     assert pl.read_csv(tmp_path / "problems.csv")["item"].to_list() == [victim.stem]
     assert "valid" in run("check", "wheat", folder, "--exclude", tmp_path / "problems.csv")
     assert "bad_header" in run("check", "wheat", folder, "--exclude", folder / "train.csv", code=2)
+
+
+def test_items_without_annotations_are_counted(tmp_path: Path) -> None:
+    """Neither `check` nor `train` takes them for empty; without any annotations, all are to be predicted."""
+    put_recording(tmp_path / "a.wav")
+    put_recording(tmp_path / "b.wav")
+    assert json.loads(run("check", "upcalls", tmp_path, "--json", code=2))["remarks"] == []
+    put(tmp_path / "a.txt", "0.1\t0.2\tupcall\n")
+    remark = "1 of 2 recordings without annotations: not taken for empty, and not trained on"
+    assert json.loads(run("check", "upcalls", tmp_path, "--json", code=2))["remarks"] == [remark]
+    put(tmp_path / "b.txt", "")
+    assert json.loads(run("check", "upcalls", tmp_path, "--json", code=2))["remarks"] == []
