@@ -10,9 +10,12 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from tallymark.io.suffixes import IMAGE_SUFFIXES
+from tallymark.io.suffixes import IMAGE_SUFFIXES, MEDIA_SUFFIXES
 
-IMAGE_SUFFIX = re.compile(f"(?:{'|'.join(map(re.escape, sorted(IMAGE_SUFFIXES)))})$", re.IGNORECASE)
+IMAGE_SUFFIX, MEDIA_SUFFIX = (
+    re.compile(f"(?:{'|'.join(map(re.escape, sorted(suffixes)))})$", re.IGNORECASE)
+    for suffixes in (IMAGE_SUFFIXES, MEDIA_SUFFIXES)
+)
 BLOCK = 1 << 16
 """Ids that are compared at once: two long columns may be copied to be compared."""
 
@@ -67,9 +70,28 @@ class Items:
                 taken.add(other)
         return Items(pl.Series("id", ids, dtype=pl.String), self.group, self.line)
 
+    def meant_as(self, known: Items) -> dict[str, str]:
+        """For ids that are not known the known one that each must mean, which no other may mean and none of these is.
+
+        The two differ in the folders before a name, in the suffix of a media file, or in the case of letters only.
+        """
+        other = self.ids.filter(pl.Series(known.find(self.ids) < 0)).to_list()
+        if not other:
+            return {}
+        missing = known.ids.filter(pl.Series(self.find(known.ids) < 0)).to_list()
+        count = Counter(map(_plain, known.ids)) + Counter(map(_plain, missing))  # 2 for one that is single and missing
+        named = Counter(map(_plain, other))
+        spelling = {plain: one for one in missing if count[plain := _plain(one)] == 2}
+        return {one: spelling[plain] for one in other if named[plain := _plain(one)] == 1 and plain in spelling}
+
     @cached_property
     def _index(self) -> pl.DataFrame:
         return pl.DataFrame({"id": self.ids, "index": np.arange(len(self))})
+
+
+def _plain(one: str) -> str:
+    """An id as it is compared where it is not known: the name without folders and suffix, in lower case."""
+    return MEDIA_SUFFIX.sub("", one.replace("\\", "/").rpartition("/")[2].strip()).casefold()
 
 
 def _by_stem(items: Items) -> dict[str, str]:

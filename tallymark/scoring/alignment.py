@@ -274,7 +274,7 @@ def fit_items(
         stated = cast("RuleOptions", rule_options)  # where every item has a row, the options say what a missing one is
         return align(predicted, items, stated, str(file), problems, what.suffix_optional)
     unknown = np.flatnonzero(items.find(predicted.items.ids) < 0)
-    report_unknown(unknown, predicted.items, str(file), problems, remedy="drop the row")
+    report_unknown(unknown, predicted.items, items, str(file), problems, remedy="drop the row")
     return predicted.reindex(items)
 
 
@@ -294,6 +294,12 @@ def expected_items(
             stems = Items.of(list(dict.fromkeys(Path(name).stem for name in items.ids)))
             items = stems if len(stems) == len(items) and (stems.find(like.ids) >= 0).any() else items
     else:
-        sample = what.dialect.read(samples[0], rule_options, problems)
+        found = Problems()
+        sample = what.dialect.read(samples[0], rule_options, found)
         items = Items.of([]) if sample is None else Items(sample.items.ids)
+        headers = [problem for problem in found if problem.kind == "bad_header"]  # such as those of the truth
+        for problem in headers:
+            problems.add(replace(problem, remedy="give a sample submission, or the data folder"))
+        if not headers:
+            problems.merge(found)
     return items if problems.total == before else None

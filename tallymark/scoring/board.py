@@ -72,7 +72,8 @@ class Refused:
             at = "" if problem.line is None else f"line {problem.line}: "
             found, expected = shorten(problem.found), shorten(problem.expected)
             more = f" (and {count(total - 1)} more)" if total > 1 else ""
-            lines.append(printable(f"{at}{kind}: found {found}, expected {expected}{more}"))
+            remedy = f"; {problem.remedy}" if problem.remedy else ""
+            lines.append(printable(f"{at}{kind}: found {found}, expected {expected}{more}{remedy}"))
         return lines
 
     @property

@@ -41,11 +41,12 @@ def repair_file(
     table, header = _open(dialect, source, rule_options, changes)
     by_item: dict[str, list[Row]] = {}
     rows = _read_rows(table, header, changes)
-    if suffix_optional and expected is not None:
-        rows = _spelled_like(rows, expected, changes)
+    if expected is not None:
+        rows = _spelled_like(rows, expected, changes, suffix_optional=suffix_optional)
     for row in rows:
         by_item.setdefault(row.item, []).append(row)
     if expected is not None:
+        _refuse_foreign(by_item, expected, str(source))
         _fit_to_ids(by_item, expected, changes)
 
     def note(row: Row, what: str, before: str, after: str) -> None:
@@ -112,14 +113,25 @@ def _read_rows(table: Table, header: list[str], changes: list[Change]) -> list[R
     return rows
 
 
-def _spelled_like(rows: list[Row], expected: Sequence[str], changes: list[Change]) -> list[Row]:
-    """The rows with their ids as they are expected, with or without the suffix of a file."""
-    items = Items.of(list(dict.fromkeys(row.item for row in rows)))
-    spelling = dict(zip(items.ids, items.spelled_like(Items.of(list(expected))).ids, strict=True))
+def _spelled_like(
+    rows: list[Row], expected: Sequence[str], changes: list[Change], *, suffix_optional: bool
+) -> list[Row]:
+    """The rows with their ids as they are expected, where there is no doubt which of them each means."""
+    items, known = Items.of(list(dict.fromkeys(row.item for row in rows))), Items.of(list(expected))
+    spelled = items.spelled_like(known) if suffix_optional else items
+    spelling = dict(zip(items.ids, spelled.ids, strict=True)) | items.meant_as(known)
     for row in rows:
         if spelling[row.item] != row.item:
-            changes.append(Change(row.line, row.item, "changed the suffix of the id", row.item, spelling[row.item]))
+            changes.append(Change(row.line, row.item, "changed the spelling of the id", row.item, spelling[row.item]))
     return [row._replace(item=spelling[row.item]) for row in rows]
+
+
+def _refuse_foreign(by_item: dict[str, list[Row]], expected: Sequence[str], source: str) -> None:
+    """Refuse a submission of another set: nothing of it would be left."""
+    if by_item and by_item.keys().isdisjoint(expected):
+        found, wanted = f"ids as {clip(next(iter(by_item)))}", f"ids as {clip(next(iter(expected), ''))}"
+        remedy = "give --against of the same set, or write the ids as it has them"
+        raise BadInput(Problem("no_common_id", source, found, wanted, remedy))
 
 
 def _fit_to_ids(by_item: dict[str, list[Row]], expected: Sequence[str], changes: list[Change]) -> None:

@@ -89,7 +89,7 @@ def bad_header(table: Table, expected: str, remedy: str, problems: Problems) -> 
     """Report the header of a table. The remedy is another if the fields are not separated by commas."""
     found = clip(",".join(table.header))
     if (mark := separator_of(table.header)) is not None:
-        remedy = f"separate the fields by commas, not by {SEPARATORS[mark]}; `tallymark repair` does"
+        remedy = f"separate the fields by commas, not by {SEPARATORS[mark]}; of a submission, `tallymark repair` does"
     if table.header[-1].endswith(">") and without_break_tags(table)[1]:
         remedy = "remove tags like </br> from the ends of the lines; `tallymark repair` does"
     problems.add(Problem("bad_header", table.file, found, expected, remedy, line=1))
@@ -148,7 +148,7 @@ def align(
         index = items.find(predicted.items.ids)
     if rule_options.extra == "error":
         remedy = "remove the row (or read with extra=ignore)"
-        report_unknown(np.flatnonzero(index < 0), predicted.items, file, problems, remedy)
+        report_unknown(np.flatnonzero(index < 0), predicted.items, items, file, problems, remedy)
     if rule_options.missing == "error":
         present = np.zeros(len(items), bool)
         present[index[index >= 0]] = True
@@ -156,9 +156,10 @@ def align(
     return predicted.reindex(items)
 
 
-def report_unknown(unknown: np.ndarray, items: Items, file: str, problems: Problems, remedy: str) -> None:
-    """Report the ids at these positions of `items` as unknown."""
+def report_unknown(unknown: np.ndarray, items: Items, known: Items, file: str, problems: Problems, remedy: str) -> None:
+    """Report the ids at these positions of `items` as unknown; with the known ones that they must mean."""
     line = items.line
+    meant = items.meant_as(known)
     expected = "an id of the set that is scored"
     problems.add_each(
         "unknown_id",
@@ -169,7 +170,7 @@ def report_unknown(unknown: np.ndarray, items: Items, file: str, problems: Probl
             file,
             clip(items.ids[at]),
             expected,
-            remedy,
+            f"write {clip(meant[name])}; `tallymark repair` does" if (name := items.ids[at]) in meant else remedy,
             line=None if line is None else int(line[at]),
             item=items.ids[at],
         ),

@@ -92,7 +92,7 @@ def test_bad_files_are_refused_with_reasons_and_others_are_named(submissions: Pa
     assert set(refused) == {"short.csv", "odd.csv", "empty.csv", "pipe.csv"}
     assert refused["short.csv"] == {"missing_id": 4}
     [short] = [one for one in board.refused if one.name == "short.csv"]
-    assert short.reasons[0].endswith("(and 3 more)")
+    assert short.reasons[0].endswith("(and 3 more); add a row for it (or read with missing=empty)")
     assert {name for name, _ in board.others} == {"truth.csv", "sub.zip", "notes.txt", ".hidden.csv"}
 
 

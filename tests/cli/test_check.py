@@ -141,3 +141,24 @@ def test_items_without_annotations_are_counted(tmp_path: Path) -> None:
     assert json.loads(run("check", "upcalls", tmp_path, "--json", code=2))["remarks"] == [remark]
     put(tmp_path / "b.txt", "")
     assert json.loads(run("check", "upcalls", tmp_path, "--json", code=2))["remarks"] == []
+
+
+def test_an_unknown_id_that_must_mean_a_missing_one_is_said_how_to_write(tmp_path: Path) -> None:
+    put(tmp_path / "sample.csv", "image_id,PredictionString\na,\nb,\n")
+    put(tmp_path / "s.csv", "image_id,PredictionString\nA.jpg,\nz,\n")
+    printed = json.loads(
+        run("check", "wheat", tmp_path / "s.csv", "--against", tmp_path / "sample.csv", "--json", code=2)
+    )
+    remedies = {one["item"]: one["remedy"] for one in printed["problems"] if one["kind"] == "unknown_id"}
+    assert remedies == {
+        "A.jpg": "write 'a'; `tallymark repair` does",
+        "z": "remove the row (or read with extra=ignore)",
+    }
+
+
+def test_the_truth_in_place_of_a_sample_submission_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "truth.csv", "image_id,width,height,bbox,source\n")
+    put(tmp_path / "s.csv", "image_id,PredictionString\na,\n")
+    words = ("check", "wheat", tmp_path / "s.csv", "--against", tmp_path / "truth.csv", "--json")
+    [problem] = json.loads(run(*words, code=2))["problems"]
+    assert (problem["kind"], problem["remedy"]) == ("bad_header", "give a sample submission, or the data folder")

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tallymark
+from tallymark.core.problems import BadInput
 from tallymark.submission.rle import Runs, _merged, _share_out
 from tests.made import NAMES, annotations
 from tests.submission.test_fuzzing import GOOD, HEALTH_CHECKS, corrupt, edits_of_bytes
@@ -218,3 +219,28 @@ def test_runs_merge_and_subtract_like_sets_of_pixels(a: Runs, b: Runs) -> None:
     assert pixels(merged) == pixels(a)
     assert all(first[1] < second[0] for first, second in pairwise(merged))
     assert pixels(_share_out([_merged(b), merged])[1]) == pixels(a) - pixels(b)
+
+
+def test_ids_that_can_mean_one_expected_id_only_are_spelled_like_it(tmp_path: Path) -> None:
+    sample = "image_id,PredictionString\na,\nb,\nC,\nd,\nD,\ne,\n"
+    text = "image_id,PredictionString\na.jpg,1 0 0 9 9\ntest/B.JPG,\nc,\nd.png,\ne,\nE,\n"
+    rows, changes = repaired("wheat", text, tmp_path, sample)
+    assert rows == ["a,1 0 0 9 9", "b,", "C,", "e,", "d,", "D,"]
+    assert changes == [
+        "2: changed the spelling of the id",
+        "3: changed the spelling of the id",
+        "4: changed the spelling of the id",
+        "5: dropped a row of an unknown id",
+        "7: dropped a row of an unknown id",
+        "None: added a missing row",
+        "None: added a missing row",
+    ]
+
+
+def test_a_submission_of_another_set_is_refused(tmp_path: Path) -> None:
+    """Its repair would be valid, and empty."""
+    with pytest.raises(BadInput) as caught:
+        repaired("wheat", "image_id,PredictionString\nx,1 0 0 9 9\n", tmp_path, "image_id,PredictionString\na,\n")
+    [problem] = caught.value.problems
+    assert (problem.kind, problem.found, problem.expected) == ("no_common_id", "ids as 'x'", "ids as 'a'")
+    assert not (tmp_path / "out.csv").exists()
