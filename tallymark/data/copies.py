@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tallymark.core.humanize import plural
 from tallymark.data.catalog import SHOWN, Catalog
-from tallymark.io.archives import file_status, read_blocks
+from tallymark.io.archives import file_status, open_file, read_blocks
 from tallymark.io.media import digest
 
 BEGINNING = 1 << 16
@@ -41,7 +41,8 @@ def find_copies(catalog: Catalog) -> list[tuple[int, int]]:
 
 
 def _beginning(path: Path) -> bytes:
-    return next(iter(read_blocks(path)), b"")[:BEGINNING]
+    with open_file(path) as file:
+        return file.read(BEGINNING)
 
 
 def _grouped(catalog: Catalog, items: Iterable[int], key: Callable[[Path], Hashable]) -> list[list[int]]:
