@@ -88,6 +88,7 @@ def test_raven_tables_with_labels_of_other_species(folder: Path) -> None:
     header = "Selection\tView\tChannel\tBegin Time (s)\tEnd Time (s)\tSpecies\tAnnotation\n"
     rows = ["1\tS\t1\t1\t2\tNARW\tupcall", "2\tS\t1\t3\t4\tHumpback\tupcall", "3\tS\t1\t5\t6\t\t"]
     put(folder / "a.Table.1.selections.txt", header + "\n".join(rows) + "\n")
+    put(folder / "b.Table.1.selections.txt", header)
     calls, [remark] = checked(folder)
     assert calls == 2
     assert "1 Humpback upcall" in remark
@@ -96,6 +97,7 @@ def test_raven_tables_with_labels_of_other_species(folder: Path) -> None:
 
 def test_audacity_tracks_with_labels_of_other_species(folder: Path) -> None:
     put(folder / "a.txt", "1\t2\tcall\n3\t4\tup?\n5\t6\t\n")
+    put(folder / "b.txt", "")
     calls, [remark] = checked(folder)
     assert calls == 2
     assert "1 up?" in remark
