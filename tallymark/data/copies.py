@@ -14,11 +14,13 @@ from tallymark.io.media import digest
 
 BEGINNING = 1 << 16
 """Bytes that tell most files of one size apart, such as recordings of one length."""
+MOST = 20_000
+"""Items up to which copies are looked for: of millions, most have the size of another one."""
 
 
 def copies_note(catalog: Catalog) -> list[str]:
-    """A sentence about items that are copies of others; none if there is no copy."""
-    pairs = find_copies(catalog)
+    """A sentence about items that are copies of others; none without a copy, and of more than `MOST` items."""
+    pairs = find_copies(catalog) if len(catalog) <= MOST else []
     if not pairs:
         return []
     ids, noun = catalog.items.ids, catalog.medium.noun

@@ -38,6 +38,12 @@ def test_copies_have_the_same_bytes_to_their_ends(folder: Path, tmp_path: Path) 
         assert copies_note(catalog) == ["2 images have the bytes of others, and count too: b (as a), z (as a)"]
 
 
+def test_copies_among_very_many_items_are_not_looked_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = tallymark.read("wheat", folder)
+    monkeypatch.setattr(copies, "MOST", len(catalog) - 1)
+    assert copies_note(catalog) == []
+
+
 def test_files_of_other_sizes_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
     monkeypatch.setattr(copies, "_beginning", lambda path: read.append(path.stem))
