@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from tallymark.inference.execution import Execution
 from tallymark.inference.onnx_file import read_model
 from tallymark.inference.runtimes.base import ModelFile
 from tallymark.inference.runtimes.openvino import OpenVino, Precision
+from tallymark.inference.session import Session
+from tallymark.modalities import modality_of
 from tests.untrained import untrained
 
 openvino = pytest.importorskip("openvino")
@@ -60,3 +63,29 @@ def test_a_network_is_compiled_when_it_is_needed_for_the_shape_that_is_expected(
     for shape in ((32, 32, 3), (64, 64, 3)):
         network(np.zeros((1, *shape), np.uint8))
     assert list(compiled) == [(32, 32, 3), None]
+
+
+def test_rows_of_spectrograms_are_pooled_by_windows_where_their_number_is_known(tmp_path: Path) -> None:
+    path = untrained("upcalls", tmp_path / "model.onnx")
+    recipe = Session(path, "openvino-f32", threads=1).metadata.recipe
+    tile = modality_of(recipe).tile_shape(recipe)
+    model = ModelFile(read_model(path), None, ("heat", "values"), tile)
+    network: Any = OpenVino("openvino", "f32").open(model, lambda: Execution(1, 1)).run
+
+    def reductions(shape: tuple[int, ...] | None) -> int:
+        nodes = network.compile(shape)._compiled.get_runtime_model().get_ordered_ops()
+        kinds = [node.get_rt_info()["layerType"].value for node in nodes if node.get_output_size()]
+        return kinds.count("Reduce")
+
+    assert reductions(tile) < reductions(None)
+
+
+def test_outputs_stay_as_they_are_when_the_next_input_is_run(model: ModelFile) -> None:
+    network = OpenVino("openvino", "f32").open(model, lambda: Execution(1, 1)).run
+    rng = np.random.default_rng(0)
+    inputs = [rng.integers(0, 256, (1, *model.tile_shape), np.uint8) for _ in range(2)]
+    first = network(inputs[0])["heat"]
+    before = first.copy()
+    second = network(inputs[1])["heat"]
+    np.testing.assert_array_equal(first, before)
+    assert not np.array_equal(first, second)
