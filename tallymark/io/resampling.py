@@ -24,9 +24,10 @@ MAX_COMB = 512
 """Largest decimation by a comb filter, so that designing it takes no time."""
 MAX_ALIAS = 6e-5
 """Gain of the comb filter for what it would fold onto the passband: -84 dB."""
-OUTPUTS, FEW_OUTPUTS = 16, 4
-"""Output samples that are computed together, and those of a decimation by `LARGE_FACTOR` or more: the fastest."""
+OUTPUTS = 16
+"""Output samples that are computed together from the samples that they reach: the fastest."""
 LARGE_FACTOR = 8
+"""Decimation by this or more computes what some samples add to the outputs that reach them, which is faster there."""
 MATMUL_SIZE = 1 << 18
 """Multiplications in one matrix product: few enough that it stays on one core, since other threads work too."""
 KAISER_BETA = 9.4
@@ -43,11 +44,6 @@ class FIR(NamedTuple):
     by: int
     first: int
     taps: np.ndarray
-
-    @property
-    def outputs(self) -> int:
-        """Outputs that are computed together."""
-        return FEW_OUTPUTS if self.by >= LARGE_FACTOR else OUTPUTS
 
     def gain(self, frequency: np.ndarray) -> np.ndarray:
         """Complex gain at frequencies in cycles per input sample."""
@@ -91,47 +87,88 @@ def _resample_with_soxr(blocks: Iterator[np.ndarray], rate: int, target_rate: in
 
 @flush_on_damage
 def decimate(blocks: Iterator[np.ndarray], fir: FIR) -> Iterator[np.ndarray]:
-    """Filter, and keep one sample of every `fir.by`.
-
-    Each group of `fir.outputs` outputs is a matrix product of the input samples that the filter reaches. These
-    windows overlap, but those of every few groups do not, so that they are a matrix without copying.
-    """
-    weights = _filter_matrix(fir)
-    window, outputs = weights.shape
-    step = outputs * fir.by
-    phases = -(-window // step)
-    rows = max(MATMUL_SIZE // weights.size, 1)
+    """Filter, and keep one sample of every `fir.by`."""
+    stage = _Additions(fir) if fir.by >= LARGE_FACTOR else _Windows(fir)
     pending = np.zeros(-fir.first, np.float32)
     samples_in, samples_out = 0, 0
     for block in chain(blocks, [None]):
         samples_in += 0 if block is None else len(block)
-        appended = np.zeros(window + step, np.float32) if block is None else block
+        appended = np.zeros(stage.reach, np.float32) if block is None else block
         pending = np.concatenate([pending, appended], dtype=np.float32)
-        count = max((len(pending) - window) // step + 1, 0)
-        output = np.empty((count, outputs), np.float32)
+        output = stage.filter(pending)
+        pending = pending[len(output) * fir.by :]
+        yield output[: round(samples_in / fir.by) - samples_out]
+        samples_out += len(output)
+
+
+class _Windows:
+    """A filter as matrix products of windows: the samples that a group of outputs reaches.
+
+    Windows overlap, but those of every few groups do not, so that they are a matrix without copying.
+    """
+
+    def __init__(self, fir: FIR) -> None:
+        self.step = OUTPUTS * fir.by
+        self.weights = np.zeros((self.step - fir.by + len(fir.taps), OUTPUTS), np.float32)
+        for output in range(OUTPUTS):
+            self.weights[output * fir.by :][: len(fir.taps), output] = fir.taps
+        self.reach = len(self.weights) + self.step
+
+    def filter(self, samples: np.ndarray) -> np.ndarray:
+        """All outputs whose windows are within these samples."""
+        window = len(self.weights)
+        count = max((len(samples) - window) // self.step + 1, 0)
+        phases = -(-window // self.step)
+        output = np.empty((count, OUTPUTS), np.float32)
         for phase in range(min(phases, count)):
             own = output[phase::phases]
-            windows = _rows(pending, phase * step, phases * step, (len(own), window))
-            for start in range(0, len(own), rows):
-                np.matmul(windows[start : start + rows], weights, out=own[start : start + rows])
-        pending = pending[count * step :]
-        yield output.ravel()[: round(samples_in / fir.by) - samples_out]
-        samples_out += output.size
+            _multiply(_rows(samples, phase * self.step, phases * self.step, (len(own), window)), self.weights, own)
+        return output.ravel()
+
+
+class _Additions:
+    """A filter as matrix products of samples side by side: what a group of them adds to the outputs that reach it.
+
+    A group reaches as many outputs before its own ones as it has, so that an output is the sum of two products.
+    """
+
+    def __init__(self, fir: FIR) -> None:
+        self.outputs = max(-(-len(fir.taps) // fir.by) - 1, 1)
+        self.step = self.outputs * fir.by
+        self.reach = 3 * self.step
+        self.weights = np.zeros((self.step, 2 * self.outputs), np.float32)
+        shifted = np.zeros(3 * self.step, np.float32)
+        shifted[self.step :][: len(fir.taps)] = fir.taps
+        for output in range(2 * self.outputs):
+            self.weights[:, output] = shifted[(2 * self.outputs - output) * fir.by :][: self.step]
+
+    def filter(self, samples: np.ndarray) -> np.ndarray:
+        """All outputs that reach these samples only, but those of the last group."""
+        import cv2  # adds a few columns of many rows three times as fast
+
+        count = len(samples) // self.step
+        added = np.empty((count, 2 * self.outputs), np.float32)
+        _multiply(samples[: count * self.step].reshape(count, self.step), self.weights, added)
+        if count < 2:
+            return np.empty(0, np.float32)
+        return cv2.add(added[:-1, self.outputs :], added[1:, : self.outputs]).ravel()
+
+
+def _multiply(rows: np.ndarray, weights: np.ndarray, product: np.ndarray) -> None:
+    """The matrix product, as many small ones."""
+    count = max(MATMUL_SIZE // weights.size, 1)
+    several, left = divmod(len(rows), count)
+    first = len(rows) - left
+    if several:
+        parts = product[:first].reshape(several, count, product.shape[1])
+        np.matmul(rows[:first].reshape(several, count, rows.shape[1]), weights, out=parts)
+    np.matmul(rows[first:], weights, out=product[first:])
 
 
 def _rows(samples: np.ndarray, start: int, step: int, shape: tuple[int, int]) -> np.ndarray:
     """A view of rows that begin every `step` samples."""
     size = samples.itemsize
     return np.ndarray(shape, samples.dtype, samples, start * size, (step * size, size))
-
-
-def _filter_matrix(fir: FIR) -> np.ndarray:
-    """(window, outputs): the weight of each input sample of a window in each output."""
-    count = len(fir.taps)
-    weights = np.zeros(((fir.outputs - 1) * fir.by + count, fir.outputs), np.float32)
-    for output in range(fir.outputs):
-        weights[output * fir.by :][:count, output] = fir.taps
-    return weights
 
 
 @cache

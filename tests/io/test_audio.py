@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from tallymark.io.audio import read_audio, read_window
+from tallymark.io import audio
+from tallymark.io.audio import read_audio, read_window, resample_stream
 from tallymark.io.media import BadMedia
 
 
@@ -49,3 +50,30 @@ def test_a_text_is_no_recording(tmp_path: Path) -> None:
     (tmp_path / "a.wav").write_text("no sound")
     with pytest.raises(BadMedia):
         read_window(tmp_path / "a.wav", 0.0, 1.0, 1000)
+
+
+@pytest.mark.parametrize("endian", ["FILE", "BIG"])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_integers_are_read_as_the_library_reads_them(
+    endian: str, channels: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audio, "BLOCK", 1000)
+    samples = np.random.default_rng(0).integers(-32768, 32767, (4321, channels)).astype(np.int16)
+    soundfile.write(tmp_path / "a.wav", samples, 2000, subtype="PCM_16", endian=endian)
+    with soundfile.SoundFile(tmp_path / "a.wav") as file:
+        assert audio._is_plain(file) == (endian == "FILE")
+    found = np.concatenate(list(resample_stream(tmp_path / "a.wav", 2000)))
+    np.testing.assert_array_equal(found, np.float32(2.0**-15) * samples.mean(axis=1, dtype=np.float32))
+
+
+def test_a_cut_file_is_read_up_to_its_end(tmp_path: Path) -> None:
+    samples = np.arange(4000).astype(np.int16)
+    soundfile.write(tmp_path / "a.wav", samples, 2000, subtype="PCM_16")
+    (tmp_path / "a.wav").write_bytes((tmp_path / "a.wav").read_bytes()[:-2001])
+    found: list[np.ndarray] = []
+    with pytest.raises(BadMedia) as raised:
+        found.extend(resample_stream(tmp_path / "a.wav", 2000))
+    assert raised.value.kind == "truncated_media"
+    read = np.concatenate(found) * 2**15
+    assert len(read) in (2999, 3000)
+    np.testing.assert_array_equal(read, samples[: len(read)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from math import ceil
 from pathlib import Path
 
@@ -111,34 +111,33 @@ def power_blocks(pieces: Iterator[np.ndarray], config: SpectrogramConfig) -> Ite
 
 
 def _log_power(samples: np.ndarray, config: SpectrogramConfig) -> np.ndarray:
-    import cv2  # its transform, logarithm and transpose are each about twice as fast as others
+    import cv2  # its transform, logarithm, transpose and sum are each about twice as fast as others
 
     count = (len(samples) - config.n_fft) // config.hop_length + 1
     strides = config.hop_length * samples.itemsize, samples.itemsize
     frames = np.ndarray((count, config.n_fft), samples.dtype, np.ascontiguousarray(samples), strides=strides)
     # Real and imaginary part of frequency k are in columns 2k - 1 and 2k; frequency 0 has only one.
     first = 2 * config.first_bin - 1
-    windowed = frames * _hann(config.n_fft)
+    windowed = frames * _hann(config.n_fft, count)
     parts = cv2.dft(windowed, windowed, flags=cv2.DFT_ROWS)
     if first < 0:
         parts, first = np.insert(parts, 0, 0, axis=1), 0
     parts = cv2.transpose(parts[:, first : first + 2 * config.n_bins])
     squares = np.square(parts, out=parts)
-    power = squares[::2] + squares[1::2]
-    power += np.float32(MIN_POWER)
+    power = cv2.addWeighted(squares[::2], 1, squares[1::2], 1, MIN_POWER)
     return cv2.log(power, power)
 
 
-@cache
-def _hann(n_fft: int) -> np.ndarray:
-    """The Hann window."""
-    window: np.ndarray = np.hanning(n_fft + 1)[:-1].astype(np.float32)
-    return window
+@lru_cache(maxsize=4)
+def _hann(n_fft: int, count: int) -> np.ndarray:
+    """(count, n_fft): the Hann window, once for each frame."""
+    window = np.hanning(n_fft + 1)[:-1].astype(np.float32)
+    return np.tile(window, (count, 1))
 
 
 @flush_on_damage
 def background_normalize(blocks: Iterator[np.ndarray], config: SpectrogramConfig) -> Iterator[np.ndarray]:
-    """Each block minus the background of its bins, divided by the background's standard deviation.
+    """Each block minus the background of its bins, divided by the background's standard deviation, in place.
 
     The background is the median over the medians of the surrounding blocks. A call in one of them, or the onset of a
     passing ship, does not move it, while another recorder, site or season does. A clip that is shorter than a block
@@ -188,7 +187,9 @@ def _median_of_sorted(ranked: np.ndarray) -> np.ndarray:
 
 
 def _normalize(block: np.ndarray, statistics: deque[np.ndarray]) -> np.ndarray:
-    median, mad = _median_of_sorted(np.sort(statistics, axis=0))[..., None]
-    level = block - median
+    last = len(statistics) - 1
+    ranked = np.partition(statistics, (last // 2, last - last // 2), axis=0)
+    median, mad = _median_of_sorted(ranked)[..., None]
+    level = np.subtract(block, median, out=block)
     level *= 1 / np.maximum(MAD_TO_STD * mad, MIN_STD)
     return np.clip(level, MIN_LEVEL, MAX_LEVEL, out=level)
