@@ -292,12 +292,12 @@ def calls_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def recordings(tmp_path: Path) -> Path:
-    """Three recordings, each of several blocks."""
+    """Three recordings, each of several blocks, which the library decodes."""
     folder = tmp_path / "recordings"
     folder.mkdir()
     rng = np.random.default_rng(0)
     for name in "abc":
-        soundfile.write(folder / f"{name}.wav", rng.normal(0, 0.1, 300_000), 2000)
+        soundfile.write(folder / f"{name}.wav", rng.normal(0, 0.1, 300_000), 2000, subtype="PCM_24")
     return folder
 
 

@@ -19,6 +19,7 @@ from tallymark.io.audio import inspect_recording, read_header, resample_stream
 from tallymark.io.images import image_size, inspect_image, read_image
 from tallymark.io.lidar import read_sweep
 from tallymark.io.media import BadMedia
+from tallymark.io.watched import WatchedFile
 from tests.formats.files import put_image
 
 READERS = {"a.jpg": (read_image, image_size, inspect_image), "a.wav": (read_header, inspect_recording)}
@@ -173,10 +174,29 @@ def test_a_recording_that_vanishes_while_it_is_read_is_read_to_its_end(files: Pa
     assert sum(map(len, [first, *blocks])) == 4000
 
 
+def test_a_disk_that_fails_in_the_middle_of_plain_samples_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    soundfile.write(tmp_path / "a.wav", np.sin(np.arange(400_000) / 20) * 0.5, 2000, subtype="PCM_16")
+    monkeypatch.setattr(audio, "BLOCK", 1 << 17)
+    readinto = WatchedFile.readinto
+
+    def failing(file: WatchedFile, buffer: memoryview) -> int:
+        if file.tell() > 1 << 18:
+            file.failure = OSError(errno.EIO, "Input/output error")
+            return 0
+        return readinto(file, buffer)
+
+    monkeypatch.setattr(WatchedFile, "readinto", failing)
+    samples, bad = length(resample_stream(tmp_path / "a.wav", 1000))
+    assert (bad.found, bad.transient) == ("input/output error", True)
+    assert samples > 60_000
+
+
 def test_a_disk_that_fails_in_the_middle_of_a_recording_is_no_damage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    soundfile.write(tmp_path / "a.wav", np.sin(np.arange(400_000) / 20) * 0.5, 2000)
+    soundfile.write(tmp_path / "a.wav", np.sin(np.arange(400_000) / 20) * 0.5, 2000, subtype="PCM_24")
     monkeypatch.setattr(audio, "BLOCK", 1 << 17)
     read = soundfile.SoundFile.read
     calls = 0

@@ -51,7 +51,9 @@ def test_a_run_predicts_images_of_several_sizes(trained: tuple[str, Path], sets:
     tables = ["--counts", tmp_path / "counts.csv", "--objects", tmp_path / "objects.csv"]
     words = ["predict", out, folder, *tables, "--threads", 1, "--json"]
     stated = json.loads(run(*words, "--gsd", 2))
-    assert stated["notes"][0].endswith("by the ground sampling distance of the images and of the training")
+    sizes, shown = stated["notes"]
+    assert sizes.startswith("one ground sampling distance for images of 2 sizes")
+    assert shown.endswith("by the ground sampling distance of the images and of the training")
     counts = pl.read_csv(tmp_path / "counts.csv")
     assert len(pl.read_csv(tmp_path / "objects.csv")) == counts["count"].sum()
     assert (stated["count_low"] is None) == (not metadata.counts)
