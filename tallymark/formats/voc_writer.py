@@ -30,7 +30,7 @@ def export_voc(source: ExportSource[Boxes], folder: Path) -> None:
     labels, offsets = objects.labels.tolist(), objects.offsets.tolist()
     scores = None if objects.score is None else objects.score.tolist()
     suffixes = [PurePosixPath(name).suffix for name in names]
-    paths = output_paths(folder / ANNOTATIONS, names, ".xml", longest_view=max(map(len, suffixes), default=0))
+    paths = output_paths(folder / ANNOTATIONS, names, ".xml", reserved=max(map(len, suffixes), default=0))
     for place in dict.fromkeys(path.parent for path in paths):
         make_folder(place)
         make_folder(folder / IMAGES / place.relative_to(folder / ANNOTATIONS))

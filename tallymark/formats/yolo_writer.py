@@ -61,7 +61,7 @@ def _write(source: ExportSource[Boxes] | ExportSource[Masks], folder: Path, row:
     names = _below_images(source.names)
     offsets = source.annotations.offsets.tolist()
     suffixes = [PurePosixPath(name).suffix for name in source.names]
-    labels = output_paths(folder / LABELS, names, ".txt", longest_view=max(map(len, suffixes), default=0))
+    labels = output_paths(folder / LABELS, names, ".txt", reserved=max(map(len, suffixes), default=0))
     for place in dict.fromkeys(path.parent for path in labels):
         make_folder(place)
         make_folder(folder / IMAGES / place.relative_to(folder / LABELS))

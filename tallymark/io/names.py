@@ -50,15 +50,15 @@ def _ends_blank(file: str) -> bool:
     return path.name != path.name.strip(" ") or path.stem[-1:] == " "
 
 
-def output_paths(folder: Path, ids: Iterable[str], ending: str, *, longest_view: int = 0) -> list[Path]:
+def output_paths(folder: Path, ids: Iterable[str], ending: str, *, reserved: int = 0) -> list[Path]:
     """The paths to write files about items to, one for each id, always below `folder`.
 
     A file is named like its item without the suffix of a media file, or with it where two items share a stem. What is
-    too long is cut, and a fingerprint of the id tells names apart that would be the same. longest_view: bytes that are
-    added later.
+    too long is cut, and a fingerprint of the id tells names apart that would be the same. reserved: bytes of a name
+    that are left for what is added later.
     """
     ids = list(ids)
-    room = LONGEST - len(ending.encode()) - longest_view
+    room = LONGEST - len(ending.encode()) - reserved
     whole = [_parts(one) for one in ids]
     stems = [(*folders, _without_suffix(name)) for *folders, name in whole]
     shared = Counter(stems)

@@ -45,7 +45,7 @@ def write_drawings(
     """
     renderer = renderer_of(catalog)
     suffix = renderer.drawing_suffix
-    stems = output_paths(folder, [catalog.items.ids[item] for item in items.tolist()], "", longest_view=LONGEST_VIEW)
+    stems = output_paths(folder, [catalog.items.ids[item] for item in items.tolist()], "", reserved=LONGEST_VIEW)
     for place in dict.fromkeys(stem.parent for stem in stems):
         make_folder(place)
 
